@@ -1,0 +1,118 @@
+"""The forward of a reward model: a transformers sequence classifier with one label, read at the right token.
+
+Two families. A *causal* model (Llama, Qwen, SmolLM2 …) has a linear ``score`` head that we apply ourselves to the hidden
+state of each sequence's true last token, found from our own layout and never from pad ids: transformers looks for the
+right-most id that is not the pad id, which reads one token early whenever a text may end in that id. An *encoder*
+(BERT, MiniLM, DeBERTa …) pools in its own way and is called whole.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from guerdon.rewards.packing import Batch, Ids, Tree, collate, plain, share_prefix
+
+# Trees need an attention that takes an explicit (b, 1, t, t) mask.
+_MASKED_ATTENTION = ("sdpa", "eager")
+
+
+class RewardNet(nn.Module):
+    """Scores of a batch: ``forward(batch) -> (n,)`` in float32, scale logit.
+
+    model: a transformers model with ``num_labels=1``, plain or wrapped by PEFT.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+        self.causal = isinstance(getattr(self.classifier, "score", None), nn.Module)
+
+    @property
+    def classifier(self) -> Any:
+        """The transformers model itself, without PEFT's wrapper."""
+        unwrap = getattr(self.model, "get_base_model", None)
+        return unwrap() if unwrap is not None else self.model
+
+    @property
+    def pad_id(self) -> int:
+        return int(self.classifier.config.get_text_config().pad_token_id)
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.model.parameters()).device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return next(self.model.parameters()).dtype
+
+    def collate(self, trees: list[Tree], *, left: bool = False) -> Batch:
+        """The trees as tensors on this model's device. Encoders are padded on the right whatever is asked."""
+        return collate(trees, pad_id=self.pad_id, left=left and self.causal, dtype=self.dtype).to(self.device)
+
+    def forward(self, batch: Batch) -> Tensor:
+        if not self.causal:
+            output = self.model(input_ids=batch.input_ids, attention_mask=batch.attention_mask)
+            return output.logits[:, 0].float()
+        classifier = self.classifier
+        hidden = classifier.base_model(
+            input_ids=batch.input_ids,
+            attention_mask=batch.attention_mask,
+            position_ids=batch.position_ids,
+            use_cache=False,
+        ).last_hidden_state
+        last = hidden[batch.rows, batch.columns]
+        with torch.autocast(last.device.type, enabled=False):  # a head in half precision ties distinct responses
+            return _in_float32(classifier.score, last)
+
+
+def _in_float32(head: nn.Module, hidden: Tensor) -> Tensor:
+    """The head's scores in float32 whatever the dtype of its weights."""
+    weight = getattr(head, "weight", None)
+    if isinstance(head, nn.Linear) and isinstance(weight, Tensor) and weight.dtype != torch.float32:
+        bias = head.bias.float() if head.bias is not None else None
+        return nn.functional.linear(hidden.float(), weight.float(), bias)[:, 0]
+    scores: Tensor = head(hidden.float())[:, 0]
+    return scores.float()
+
+
+@torch.no_grad()
+def shares_prompts(net: RewardNet, *, tolerance: float = 1e-4) -> tuple[bool, str]:
+    """Whether a tree scores as its plain sequences do on this very model, and why not.
+
+    Measured on a small probe instead of listed by architecture: sliding windows, ALiBi or an attention kernel that
+    ignores explicit masks all show as a difference. tolerance is relative to the spread of the probe's scores.
+    """
+    if not net.causal:
+        return False, "an encoder attends to the response from the prompt"
+    implementation = getattr(net.classifier.config, "_attn_implementation", None)
+    if implementation not in _MASKED_ATTENTION:
+        return False, f"attention {implementation!r} takes no explicit mask"
+    text_config = net.classifier.config.get_text_config()
+    vocabulary = int(text_config.vocab_size)
+    window = getattr(text_config, "sliding_window", None)
+    limit = int(getattr(text_config, "max_position_embeddings", 512) or 512)
+    # Longer than a sliding window, if there is one: only then can the probe see it.
+    length = min(limit - 16, (window or 24) + 8)
+    if length > 4096:
+        return False, f"a sliding window of {window} tokens"
+    generator = torch.Generator().manual_seed(0)
+    draw = lambda n: tuple(torch.randint(vocabulary, (n,), generator=generator).tolist())  # noqa: E731
+    prompt = draw(length)
+    sequences: list[Ids] = [prompt + draw(n) for n in (3, 9, 5)]
+    was_training = net.training
+    net.eval()
+    try:
+        tree = net(net.collate([share_prefix(sequences)]))
+        alone = torch.cat([net(net.collate([plain(sequence)])) for sequence in sequences])
+    except (RuntimeError, ValueError, TypeError) as error:
+        return False, f"the model refused an explicit mask ({type(error).__name__})"
+    finally:
+        net.train(was_training)
+    gap = float((tree - alone).abs().max())
+    scale = max(1.0, float(alone.abs().max()))
+    if gap > tolerance * scale:
+        return False, f"a shared prompt moved the probe's scores by {gap:.2g}"
+    return True, ""
