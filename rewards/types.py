@@ -26,6 +26,19 @@ SCALES: tuple[str, ...] = get_args(Scale)
 STATUSES: tuple[str, ...] = get_args(Status)
 
 
+def in_scale(value: float, scale: Scale) -> bool:
+    """Whether a value may be given on a scale.
+
+    >>> in_scale(0.5, "verdict"), in_scale(0.5, "probability"), in_scale(-7.0, "logit")
+    (False, True, True)
+    """
+    if scale == "verdict":
+        return value in (0.0, 1.0)
+    if scale == "probability":
+        return 0.0 <= value <= 1.0
+    return math.isfinite(value)
+
+
 class FrozenDict(Mapping[str, Any]):
     """A read-only mapping that hashes and pickles (``types.MappingProxyType`` does neither)."""
 

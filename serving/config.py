@@ -1,0 +1,186 @@
+"""What a server is told before it starts: which scorers, where it listens, who may call, and how much it takes on.
+
+Values come from a TOML file and from flags; a flag wins over the file, and the environment's ``GUERDON_TOKEN`` is used
+when neither names a token. An unknown key is an error.
+
+    host = "127.0.0.1"
+    token_file = "token.txt"
+
+    [scorers]
+    math = "numeric"                 # NAME = SPEC (see guerdon.serving.specs)
+
+    [scorers.helpful]                # or a table: the spec, and the scorer's own options
+    spec = "runs/helpful"
+    overlong = "truncate_prompt"
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from guerdon.rewards.errors import UnknownNameError, UsageError
+
+TOKEN_VARIABLE = "GUERDON_TOKEN"  # noqa: S105 (the name of a variable, not a token)
+
+# A scorer's name is a metric label, a JSON value and the part of a URL after '#', so it stays plain.
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+# What may follow "Bearer " in a header without quoting or folding.
+_TOKEN = re.compile(r"[\x21-\x7e]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ScorerSpec:
+    """How to load one scorer: its spec (guerdon.serving.specs) and the options handed to it."""
+
+    spec: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ServeConfig:
+    """Everything a server needs to know. Raises UsageError at construction if it cannot be right.
+
+    scorers: what ``serve`` loads, by the name that requests use.
+    host, port: where it listens; port 0 takes a free one. A host that other machines reach needs a token.
+    token: callers must send ``Authorization: Bearer TOKEN``; None lets everyone on this machine in.
+    max_body_bytes, max_items: the largest request; a larger one is answered 413.
+    max_batch_tokens: padded tokens of one forward of a reward model (longest row times rows).
+    max_queue_tokens: estimated tokens waiting for one scorer; what comes on top is answered 503 with Retry-After.
+    timeout_seconds: the longest a request waits; its samples then come back unscored with status ``timeout``.
+    drain_seconds: how long a server that was told to stop goes on answering what it accepted.
+    """
+
+    scorers: Mapping[str, ScorerSpec] = field(default_factory=dict)
+    host: str = "127.0.0.1"
+    port: int = 8008
+    token: str | None = field(default=None, repr=False)
+    max_body_bytes: int = 16 * 2**20
+    max_items: int = 4096
+    # Measured on CPU, the knee of tokens a second lies between 1,024 and 4,096 padded tokens.
+    max_batch_tokens: int = 2048
+    max_queue_tokens: int = 2_000_000
+    timeout_seconds: float = 600.0
+    drain_seconds: float = 30.0
+
+    def __post_init__(self) -> None:
+        for name in self.scorers:
+            if not _NAME.fullmatch(name):
+                raise UsageError(
+                    f"{name!r} cannot name a scorer; use up to 100 letters, digits, '.', '_' and '-', e.g. 'math'"
+                )
+        for key in ("max_body_bytes", "max_items", "max_batch_tokens", "max_queue_tokens"):
+            _require(_is_int(value := getattr(self, key)) and value >= 1, key, value, "an integer >= 1")
+        _require(_is_int(self.port) and 0 <= self.port <= 65535, "port", self.port, "an integer from 0 to 65535")
+        for key in ("timeout_seconds", "drain_seconds"):
+            value = getattr(self, key)
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            # A day is an arbitrary but safe bound: it also refuses nan and inf.
+            _require(number and 0 <= value <= 86_400, key, value, "seconds, from 0 to 86400")
+        _require(isinstance(self.host, str) and bool(self.host), "host", self.host, "an address such as '127.0.0.1'")
+        if self.token is not None and not (isinstance(self.token, str) and _TOKEN.fullmatch(self.token)):
+            raise UsageError("the token must be one or more visible ASCII characters without spaces")
+        if self.token is None and not is_loopback(self.host):
+            raise UsageError(
+                f"host {self.host!r} lets other machines in, and no token is set: anyone could use the scorers. "
+                f"Set {TOKEN_VARIABLE} or token_file, or listen on 127.0.0.1"
+            )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address. Names other than ``localhost`` count as reachable."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def read_config(
+    file: str | Path | None = None, flags: Mapping[str, Any] | None = None, *, environ: Mapping[str, str] = os.environ
+) -> ServeConfig:
+    """The configuration of a TOML file, with flags laid over it.
+
+    flags: keys as in the file; None means "not given". Scorers given as flags are added to the file's, and replace
+    those of the same name. Raises UsageError (a wrong value, an unreadable file) or UnknownNameError (an unknown key).
+    """
+    values = _read_toml(Path(file)) if file is not None else {}
+    given = {key: value for key, value in (flags or {}).items() if value is not None}
+    scorers = {**_table(values, "scorers"), **_table(given, "scorers")}
+    if "token" in given or "token_file" in given:
+        values.pop("token", None), values.pop("token_file", None)
+    values = {**values, **given, "scorers": {name: _scorer_spec(name, value) for name, value in scorers.items()}}
+    known = [f.name for f in fields(ServeConfig)]
+    for key in values:
+        if key not in (*known, "token_file"):
+            raise UnknownNameError("server option", key, [*known, "token_file"])
+    values["token"] = _token(values, values.pop("token_file", None), environ)
+    return ServeConfig(**values)
+
+
+def parse_scorer_flag(text: str) -> tuple[str, ScorerSpec]:
+    """``NAME=SPEC`` of the command line, split at its first ``=``.
+
+    >>> parse_scorer_flag("math=numeric")
+    ('math', ScorerSpec(spec='numeric', options={}))
+    """
+    name, equals, spec = text.partition("=")
+    if not equals or not name or not spec:
+        example = f"NAME={text}" if text and not equals else "math=numeric"
+        raise UsageError(f"--scorer takes NAME=SPEC, got {text!r}; write for example --scorer {example}")
+    return name, ScorerSpec(spec)
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as stream:
+            return tomllib.load(stream)
+    except OSError as error:
+        raise UsageError(f"cannot read the configuration {str(path)!r}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not valid TOML: {error}") from error
+
+
+def _table(values: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    table = values.get(key, {})
+    _require(isinstance(table, Mapping), key, table, 'a table of NAME = "SPEC"')
+    return table  # type: ignore[no-any-return]
+
+
+def _scorer_spec(name: str, value: Any) -> ScorerSpec:
+    if isinstance(value, ScorerSpec):
+        return value
+    if isinstance(value, str):
+        return ScorerSpec(value)
+    if isinstance(value, Mapping) and isinstance(value.get("spec"), str):
+        return ScorerSpec(value["spec"], {key: option for key, option in value.items() if key != "spec"})
+    raise UsageError(f"scorers.{name} must be a spec, or a table with a 'spec' and options; got {value!r:.80}")
+
+
+def _token(values: Mapping[str, Any], token_file: Any, environ: Mapping[str, str]) -> Any:
+    token = values.get("token")
+    if token is not None and token_file is not None:
+        raise UsageError("give either token or token_file, not both")
+    if token_file is not None:
+        try:
+            return Path(token_file).read_text("utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"cannot read token_file {str(token_file)!r}: {error}") from error
+    # An empty variable is how shells and compose files say "unset".
+    return token if token is not None else environ.get(TOKEN_VARIABLE, "").strip() or None
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _require(right: bool, key: str, value: Any, wanted: str) -> None:
+    if not right:
+        raise UsageError(f"{key} must be {wanted}; got {value!r:.80}")

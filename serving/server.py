@@ -1,0 +1,158 @@
+"""Running an app with uvicorn, from the first line it prints to a shutdown that loses nothing.
+
+On SIGTERM or SIGINT the server stops taking work (``/ready`` and new work get 503) but goes on listening, until
+everything it accepted is answered or ``drain_seconds`` are over; what is left then gets 503. A second signal ends it
+at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from guerdon import __version__
+from guerdon.rewards import Scorer
+from guerdon.rewards.errors import MissingExtraError, OutageError, UsageError
+from guerdon.serving.config import TOKEN_VARIABLE, ServeConfig
+from guerdon.serving.specs import load_scorer
+
+try:
+    import uvicorn
+except ImportError as error:
+    raise MissingExtraError("the server", "serve") from error
+
+from guerdon.serving.app import create_app
+
+if TYPE_CHECKING:
+    from guerdon.serving.engine import Engine
+
+# For connections that will not close after everything is answered: half-sent requests, slow readers.
+_GRACE_SECONDS = 5
+
+
+def serve(config: ServeConfig) -> None:
+    """Load the scorers, listen, and answer until a signal comes. Prints what it serves to stderr.
+
+    Raises UsageError for a port that is taken or a spec that names nothing, before anything listens.
+    """
+    if not config.scorers:
+        raise UsageError("nothing to serve; name a scorer, for example --scorer math=numeric")
+    with contextlib.closing(_bind(config.host, config.port)) as bound:
+        scorers = {name: load_scorer(s.spec, **s.options) for name, s in config.scorers.items()}
+        server = _Server(config, scorers)
+        server.greeting = _greeting(config, server.engine, _url(bound))
+        server.run(sockets=[bound])
+
+
+@contextlib.contextmanager
+def serving(config: ServeConfig, scorers: Mapping[str, Scorer]) -> Iterator[str]:
+    """A server in a thread of this process, for as long as the block lasts; gives its URL.
+
+    For demos, notebooks and tests. Port 0 takes a free port. Leaving the block drains it like a signal would.
+    """
+    with contextlib.closing(_bind(config.host, config.port)) as bound:
+        server = _Server(config, scorers)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, name="guerdon-server")
+        thread.start()
+        try:
+            # uvicorn has no event to wait on; it sets a flag.
+            while thread.is_alive() and not server.started:
+                time.sleep(0.005)
+            if not server.started:
+                raise OutageError("the server did not start; its log says why")
+            yield _url(bound)
+        finally:
+            server.stop()
+            thread.join()
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, with a drain between the signal and the end. greeting: printed once it listens."""
+
+    greeting = ""
+
+    def __init__(self, config: ServeConfig, scorers: Mapping[str, Scorer]) -> None:
+        app = create_app(config, scorers)
+        self.engine: Engine = app.state.engine
+        self._drain_seconds, self._deadline = config.drain_seconds, float("inf")
+        super().__init__(
+            uvicorn.Config(
+                app,
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=_GRACE_SECONDS,
+            )
+        )
+
+    def stop(self) -> None:
+        """Begin to drain."""
+        self.engine.drain()
+        self._deadline = time.monotonic() + self._drain_seconds
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.greeting:
+            print(self.greeting, file=sys.stderr, flush=True)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Called by uvicorn on a signal. uvicorn's own version would stop listening at once."""
+        if self.engine.draining:
+            self.should_exit = self.force_exit = True
+        else:
+            self.stop()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Called by uvicorn ten times a second; True ends the server."""
+        if self.engine.draining and self.engine.idle:
+            return True
+        if time.monotonic() > self._deadline:
+            self.engine.abandon()
+            return True
+        return await super().on_tick(counter)
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    """A socket that holds the address but does not listen yet, so that nobody connects while models load."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        bound = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise UsageError(f"cannot listen on host {host!r}: {error.strerror or error}") from error
+    try:
+        if sys.platform != "win32":  # there the option lets two servers share a port
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+    except OSError as error:
+        bound.close()
+        reason = error.strerror or str(error)
+        raise UsageError(
+            f"cannot listen on {host} port {port}: {reason}; choose another with --port (0: any)"
+        ) from error
+    return bound
+
+
+def _url(bound: socket.socket) -> str:
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _greeting(config: ServeConfig, engine: Engine, url: str) -> str:
+    lines = [f"guerdon {__version__} listening on {url}"]
+    lines += [f"  {name}  {lane.scale}  {lane.version}" for name, lane in engine.lanes.items()]
+    token = f' -H "Authorization: Bearer ${TOKEN_VARIABLE}"' if config.token else ""
+    name = next(iter(engine.lanes))
+    item = '{"prompt": "What is 6 times 7?", "response": "The answer is 42.", "reference": "42"}'
+    lines.append(
+        f"try: curl {url}/v1/score -H 'Content-Type: application/json'{token} "
+        f'-d \'{{"scorer": "{name}", "items": [{item}]}}\''
+    )
+    return "\n".join(lines)
