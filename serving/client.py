@@ -8,7 +8,6 @@ is opened before the first call, and nothing open is pickled.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import logging
 import os
 import threading
@@ -27,6 +26,7 @@ from guerdon.rewards.errors import OutageError, ScaleError, UnknownNameError, Us
 from guerdon.rewards.types import Sample, Scale, Score
 from guerdon.serving import _wire
 from guerdon.serving._wire import About, Part
+from guerdon.serving.config import TOKEN_VARIABLE, is_loopback
 
 _T = TypeVar("_T")
 _logger = logging.getLogger(__name__)
@@ -45,19 +45,21 @@ class RemoteScorer:
     """A scorer of a guerdon server, over ``POST {url}/v1/score``.
 
     url: the server's address, ``http://host:port``, or ``http://host:port#name``. name: which of its scorers; None
-    takes the only one. token: the server's bearer token. timeout: seconds for one try, of a request of up to batch_size
-    samples and batch_bytes bytes (a group is never divided). retries: how often a request is tried again after a failed
-    connection, a timeout, 408, 429 or 5xx; before the nth retry it waits a random time of up to ``backoff * 2**(n-1)``
-    seconds, or what Retry-After asks if that is longer, at most a minute. With the defaults a server may be away for
-    half a minute on average. concurrency: requests in flight at once, over all threads and event loops.
+    takes the only one. token: the server's bearer token; None takes the environment's GUERDON_TOKEN, if that is set.
+    timeout: seconds for one try, of a request of up to batch_size samples and batch_bytes bytes (a group is never
+    divided). retries: how often a request is tried again after a failed connection, a timeout, 408, 429 or 5xx; before
+    the nth retry it waits a random time of up to ``backoff * 2**(n-1)`` seconds, or what Retry-After asks if that is
+    longer, at most a minute. With the defaults a server may be away for half a minute on average. concurrency: requests
+    in flight at once, over all threads and event loops.
 
     Raises OutageError when the last try failed or the answer is malformed, never a number in their place; UsageError
     when the server refuses the token or the request; UnknownNameError for a scorer it does not have; ScaleError if the
-    scale changes. Thread-safe; picklable (the token travels with it); usable after a fork.
+    scale changes. Thread-safe; usable after a fork; picklable (a token given here travels along, one of the environment
+    does not).
 
-    >>> scorer = RemoteScorer("http://127.0.0.1:8000", "numeric")
+    >>> scorer = RemoteScorer("http://127.0.0.1:8008", "numeric")
     >>> scorer
-    RemoteScorer('http://127.0.0.1:8000', 'numeric')
+    RemoteScorer('http://127.0.0.1:8008', 'numeric')
     """
 
     def __init__(
@@ -74,8 +76,6 @@ class RemoteScorer:
         concurrency: int = 8,
     ) -> None:
         self.url, self._name = _address(url, name)
-        if token is not None and not (token.isascii() and token.isprintable() and token.strip() == token != ""):
-            raise UsageError("token must be printable ASCII without spaces around it; it was not shown for safety")
         for option, value, least in (
             ("timeout", timeout, 0.001),
             ("backoff", backoff, 0.0),
@@ -86,7 +86,7 @@ class RemoteScorer:
         ):
             if not value >= least:
                 raise UsageError(f"{option} must be at least {least}, got {value!r}")
-        self._token = token
+        self._token = None if token is None else _checked_token(token)
         self.timeout, self.retries, self.backoff = timeout, retries, backoff
         self.batch_size, self.batch_bytes, self.concurrency = batch_size, batch_bytes, concurrency
         self._about: About | None = None
@@ -223,7 +223,8 @@ class RemoteScorer:
         """The exception for an answer that is neither scores nor worth another try."""
         status, message = response.status_code, _wire.error_message(response.content)
         if status in (401, 403):
-            given = "the token given was not accepted" if self._token else "it wants a bearer token; pass token=..."
+            given = "the token given was not accepted" if self._bearer() else "it wants a bearer token"
+            given += f"; pass token=... or set {TOKEN_VARIABLE}"
             return UsageError(f"{where} answered {status}: {given} ({message})")
         if status == 404:
             if name is None:
@@ -241,18 +242,22 @@ class RemoteScorer:
             return UsageError(f"{where} refused the request with {status}: {message}")
         return OutageError(f"{where} answered wrongly: status {status}, 200 was expected")
 
+    def _bearer(self) -> str | None:
+        token = self._token or os.environ.get(TOKEN_VARIABLE, "").strip()
+        return _checked_token(token) if token else None
+
     def _open(self) -> _Session:
         loop = asyncio.get_running_loop()
         if self._session is None or self._session.loop is not loop:  # another loop: we are in a forked child
             headers = {"User-Agent": f"guerdon/{__version__}", "Content-Type": "application/json"}
-            if self._token is not None:
-                headers["Authorization"] = f"Bearer {self._token}"
+            if token := self._bearer():
+                headers["Authorization"] = f"Bearer {token}"
             client = httpx.AsyncClient(
                 headers=headers,
                 timeout=httpx.Timeout(self.timeout, connect=min(self.timeout, CONNECT_TIMEOUT), pool=None),
                 limits=httpx.Limits(max_connections=self.concurrency, keepalive_expiry=KEEPALIVE),
                 # a proxy named in the environment cannot reach this machine's own loopback
-                trust_env=not _is_loopback(self.url),
+                trust_env=not is_loopback(urlsplit(self.url).hostname or ""),
             )
             self._session = _Session(loop, client, asyncio.Semaphore(self.concurrency))
             weakref.finalize(self, self._session.close).atexit = False
@@ -296,7 +301,7 @@ def _address(url: str, name: str | None) -> tuple[str, str | None]:
     """The base address without a trailing slash, and the scorer's name, which may stand behind ``#``."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"url must look like http://127.0.0.1:8000, got {url!r}")
+        raise UsageError(f"url must look like http://127.0.0.1:8008, got {url!r}")
     if parts.username or parts.password or parts.query:
         raise UsageError("url must hold neither a password nor a query; pass token=... for a server that wants one")
     if parts.fragment and name not in (None, parts.fragment):
@@ -304,12 +309,10 @@ def _address(url: str, name: str | None) -> tuple[str, str | None]:
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}", name or parts.fragment or None
 
 
-def _is_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+def _checked_token(token: str) -> str:
+    if not (token.isascii() and token.isprintable() and token and " " not in token):
+        raise UsageError("the token must be visible ASCII characters without spaces; it is not shown here, for safety")
+    return token
 
 
 _lock = threading.Lock()

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -456,11 +456,11 @@ def test_an_infinite_value_that_json_can_spell_is_caught(stub: Stub) -> None:
 
 def test_a_missing_token_is_said_so(stub: Stub) -> None:
     stub.faults = [status(401, {"error": {"type": "unauthorized", "message": "no token"}})] * 2
-    with pytest.raises(UsageError, match="wants a bearer token; pass token="):
+    with pytest.raises(UsageError, match=r"wants a bearer token; pass token=\.\.\. or set GUERDON_TOKEN"):
         remote(stub).score(samples(1))
     with pytest.raises(UsageError, match="the token given was not accepted"):
         remote(stub, token="secret").score(samples(1))
-    assert len(stub.requests) == 2
+    assert len(stub.requests) == 2  # neither was tried again
 
 
 def test_the_token_is_sent_and_never_shown(stub: Stub) -> None:
@@ -468,6 +468,18 @@ def test_the_token_is_sent_and_never_shown(stub: Stub) -> None:
     scorer.score(samples(1))
     assert stub.headers[0]["Authorization"] == "Bearer secret"
     assert "secret" not in repr(scorer)
+
+
+def test_without_a_token_that_of_the_environment_is_sent(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GUERDON_TOKEN", "of-the-environment")
+    scorer = remote(stub)
+    scorer.score(samples(1))
+    remote(stub, token="given").score(samples(1))
+    assert [headers["Authorization"] for headers in stub.headers] == ["Bearer of-the-environment", "Bearer given"]
+    assert b"of-the-environment" not in pickle.dumps(scorer)
+    monkeypatch.setenv("GUERDON_TOKEN", "pass word")
+    with pytest.raises(UsageError, match="token must be visible ASCII"):
+        remote(stub).score(samples(1))
 
 
 def test_an_unknown_scorer_is_answered_with_the_names_there_are(stub: Stub) -> None:
@@ -551,7 +563,7 @@ def test_scores_of_another_scale_are_refused(stub: Stub) -> None:
 @pytest.mark.parametrize(
     ("url", "name", "message"),
     [
-        ("127.0.0.1:8000", None, "must look like http://127.0.0.1:8000"),
+        ("127.0.0.1:8008", None, "must look like http://127.0.0.1:8008"),
         ("ftp://host", None, "must look like"),
         ("", None, "must look like"),
         ("http://user:pass@host", None, "neither a password nor a query"),
@@ -567,7 +579,15 @@ def test_an_address_that_cannot_be_right_is_refused_at_once(url: str, name: str 
 
 @pytest.mark.parametrize(
     "options",
-    [{"timeout": 0}, {"timeout": float("nan")}, {"retries": -1}, {"batch_size": 0}, {"concurrency": 0}, {"token": ""}],
+    [
+        {"timeout": 0},
+        {"timeout": float("nan")},
+        {"retries": -1},
+        {"batch_size": 0},
+        {"concurrency": 0},
+        {"token": ""},
+        {"token": "a b"},
+    ],
 )
 def test_an_option_that_cannot_be_right_is_refused_at_once(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=next(iter(options))):
@@ -653,6 +673,115 @@ def test_closing_is_not_the_end(stub: Stub) -> None:
         assert scorer.score(samples(2)) == LOCAL.score(samples(2))
         scorer.close()
     scorer.close()
+
+
+# --- against the real server ---
+
+
+class Rank:
+    """A scorer that must see whole groups: how many responses of its group are shorter."""
+
+    name, version, scale = "rank", "1", "real"
+
+    def score(self, samples: Sequence[Sample]) -> list[Score]:
+        return [
+            Score(
+                float(sum(o.group == s.group and len(o.response_text) < len(s.response_text) for o in samples))
+                if s.group is not None
+                else 0.0
+            )
+            for s in samples
+        ]
+
+
+SERVED = {"length": LOCAL, "rank": Rank()}
+
+
+class Flaky:
+    """ASGI middleware that fails the first requests: it answers 503 with Retry-After, then breaks connections."""
+
+    def __init__(self, app: Any, *, refused: int, broken: int) -> None:
+        self.app, self.refused, self.broken = app, refused, broken
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and scope["method"] == "POST":
+            if self.refused:
+                self.refused -= 1
+                start = {"type": "http.response.start", "status": 503, "headers": [(b"retry-after", b"0")]}
+                await send(start)
+                await send({"type": "http.response.body", "body": b""})
+                return
+            if self.broken:
+                self.broken -= 1
+                start = {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"900")]}
+                await send(start)
+                raise ConnectionAbortedError("the answer ends here")
+        await self.app(scope, receive, send)
+
+
+@pytest.fixture
+def flaky_url() -> Iterator[str]:
+    uvicorn = pytest.importorskip("uvicorn")
+    from guerdon.serving.app import create_app
+    from guerdon.serving.config import ServeConfig
+
+    app = Flaky(create_app(ServeConfig(), SERVED), refused=2, broken=2)
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical"))
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
+        thread.start()
+        yield f"http://127.0.0.1:{bound.getsockname()[1]}"
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def live_url() -> Iterator[str]:
+    pytest.importorskip("uvicorn")
+    from guerdon.serving.config import ServeConfig
+    from guerdon.serving.server import serving
+
+    with serving(ServeConfig(port=0, token="secret", max_items=50), SERVED) as url:
+        yield url
+
+
+def test_real_server_keeps_the_laws_of_scorers_behind_the_client(live_url: str) -> None:
+    check_scorer(RemoteScorer(live_url, "length", token="secret"), tolerance=0.0)
+    check_scorer(RemoteScorer(live_url, "rank", token="secret", batch_size=1), tolerance=0.0)
+
+
+def test_real_server_gives_what_the_scorer_gives(live_url: str) -> None:
+    many = samples(203, group_size=7)
+    for name, scorer in SERVED.items():
+        client = RemoteScorer(live_url, name, token="secret", batch_size=10, concurrency=3)
+        assert client.score(many) == scorer.score(many)
+        assert (client.version, client.scale) == (scorer.version, scorer.scale)
+
+
+def test_real_server_that_fails_at_first_costs_no_score(flaky_url: str) -> None:
+    client = RemoteScorer(flaky_url, "rank", backoff=0.01, batch_size=4, concurrency=2)
+    many = samples(40, group_size=4)
+    assert client.score(many) == Rank().score(many)
+
+
+def test_real_server_refuses_in_words_that_help(live_url: str) -> None:
+    with pytest.raises(UsageError, match="401: it wants a bearer token"):
+        RemoteScorer(live_url, "length").score(samples(1))
+    with pytest.raises(UnknownNameError, match="Did you mean 'length'"):
+        RemoteScorer(live_url, "lenght", token="secret").score(samples(1))
+    with pytest.raises(UsageError, match="serves 2 scorers, so name one: length, rank"):
+        _ = RemoteScorer(live_url, token="secret").name
+    with pytest.raises(UsageError, match=r"60 sample\(s\) as too large: .*at most 50"):
+        RemoteScorer(live_url, "length", token="secret").score(samples(60, group_size=60))
+    with pytest.raises(UsageError, match=r"is not there .404.: is .* the address of a guerdon server"):
+        RemoteScorer(f"{live_url}/v1", "length", token="secret").score(samples(1))
+
+
+def test_real_server_on_a_sample_it_may_not_take_costs_no_other_score(live_url: str) -> None:
+    hostile = [Sample("p", text, group="g") for text in ("a", "\x00\ufffe", "b\ud800", "{}" * 9_000)]
+    scores = RemoteScorer(live_url, "length", token="secret").score(hostile)
+    assert [score.value for score in scores] == [1.0, 2.0, None, 18_000.0]
 
 
 def test_importing_the_client_loads_no_torch_and_no_web_framework() -> None:
