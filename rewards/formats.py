@@ -102,8 +102,10 @@ class Fields:
         return {**meta, "where": where}
 
     def listed(self) -> str:
-        """The columns that there are, for a message."""
-        return f"the columns are {', '.join(sorted(map(str, self.columns))) or '(none)'}"
+        """The columns that there are, for a message: the first twenty of them."""
+        names = [f"{name!s:.60}" for name in sorted(map(str, self.columns))]
+        more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+        return f"the columns are {', '.join(names[:20]) or '(none)'}{more}"
 
 
 def checked_names(names: Mapping[str, str] | None) -> Mapping[str, str]:
@@ -177,8 +179,8 @@ def tie_of(fields: Fields, where: str, layout: Layout) -> Preference:
     On a tie chosen is ``response_a``. ``label`` stays in meta, so that the outcome can be told.
     """
     fields.need("prompt", "response_a", "response_b", "label")
-    a, b = (conversation(fields.take(name), name) for name in ("response_a", "response_b"))
-    prompt, a, b = explicit(_prompt(fields, layout), a, b)
+    a, b = (_response(fields.take(name), name) for name in ("response_a", "response_b"))
+    prompt, (a, b) = alike(_prompt(fields, layout), [a, b])
     label = fields.take("label")
     if label not in ("a", "b", "tie"):
         raise UsageError(f"label must be 'a', 'b' or 'tie', got {label!r:.60}")
@@ -208,8 +210,7 @@ def ranking_of(fields: Fields, where: str, layout: Layout) -> Ranking:
             isinstance(rank, int) or (isinstance(rank, Real) and float(rank).is_integer())
         ):
             raise UsageError(f"{name}: rank must be a whole number, 0 for the best, got {rank!r:.60}")
-        responses.append(conversation(item["completion"], f"{name}: completion"))
-        check_response(responses[-1], f"{name}: completion")
+        responses.append(_response(item["completion"], f"{name}: completion"))
         ranks.append(int(rank))
         others.append({key: value for key, value in item.items() if key not in ("rank", "completion")})
     prompt, responses = alike(_prompt(fields, layout), responses)
@@ -220,9 +221,7 @@ def ranking_of(fields: Fields, where: str, layout: Layout) -> Ranking:
 def sample_of(fields: Fields, where: str, layout: Layout) -> Sample:
     """One response to one prompt. A reference is also found in verl's ``reward_model["ground_truth"]``."""
     fields.need("prompt", "response")
-    response = conversation(fields.take("response"), "response")
-    check_response(response, "response")
-    prompt, (response,) = alike(_prompt(fields, layout), [response])
+    prompt, (response,) = alike(_prompt(fields, layout), [_response(fields.take("response"), "response")])
     reference = fields.take("reference")
     verl = fields.columns.get("reward_model")
     if fields.column("reference") is None and isinstance(verl, Mapping):
@@ -241,6 +240,12 @@ def _prompt(fields: Fields, layout: Layout) -> Any:
     prompt = conversation(fields.take("conversations"), "conversations")
     system = fields.take("system")
     return [{"role": "system", "content": system}, *prompt] if system else prompt
+
+
+def _response(value: Any, name: str) -> Any:
+    response = conversation(value, name)
+    check_response(response, name)
+    return response
 
 
 def _number(fields: Fields, name: str) -> float | None:

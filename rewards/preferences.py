@@ -159,5 +159,5 @@ def split_by_prompt(records: Sequence[Record], fraction: float, seed: int = 0) -
 
 def _place(key: str, seed: int) -> float:
     """Where a prompt falls in [0, 1), the same in every process and on every machine."""
-    digest = hashlib.sha256(f"{seed}\0{key}".encode()).digest()
+    digest = hashlib.sha256(f"{seed}\0{key}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:6], "big") / 2**48

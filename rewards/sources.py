@@ -102,6 +102,8 @@ def _memory_row(where: str, item: Any) -> Row:
 
 
 def _not_there(path: Path) -> str:
+    if path.exists():
+        return f"{str(path)!r} is neither a file nor a folder (a pipe or a device?); write the rows to a file first"
     if not path.parent.is_dir():
         return f"no file or folder {str(path)!r}; there is no folder {str(path.parent)!r} either"
     near = difflib.get_close_matches(path.name, os.listdir(path.parent), n=3, cutoff=0.6)

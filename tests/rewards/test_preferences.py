@@ -167,8 +167,8 @@ def test_a_bad_pair_says_what_is_wrong_with_it(row: dict[str, Any], problem: str
     with pytest.raises(DataError) as caught:
         read_preferences([{"prompt": "q", "chosen": "a", "rejected": "b"}, row])
     (only,) = caught.value.problems
-    assert re.match(rf"rows\[1\]: {problem}", only.replace("['content']", "content'")) or re.search(problem, only)
     assert only.startswith("rows[1]: ")
+    assert re.search(problem, only)
 
 
 def test_all_bad_rows_are_in_one_error_with_their_lines(tmp_path: Path) -> None:
@@ -247,6 +247,14 @@ def test_an_unknown_format_lists_the_columns_and_the_formats(row: dict[str, Any]
         ) as e:
             read([row])
         assert all(kind in str(e.value) for kind in ("preferences", "rankings", "ties", "samples"))
+
+
+def test_a_row_of_thousands_of_columns_gives_a_short_message() -> None:
+    with pytest.raises(DataError) as caught:
+        read_preferences([{f"c{n:04}" + "x" * 1000: n for n in range(5000)}])
+    assert "c0000xxx" in str(caught.value)
+    assert "and 4980 more" in str(caught.value)
+    assert len(str(caught.value)) < 2500
 
 
 def test_nothing_to_read_is_an_error(tmp_path: Path) -> None:
@@ -368,6 +376,8 @@ def test_the_same_response_twice_can_only_tie() -> None:
         read_ties([{**TIES, "response_b": A}])
     with pytest.raises(DataError, match="label must be 'a', 'b' or 'tie', got 'A'"):
         read_ties([{**TIES, "label": "A"}])
+    with pytest.raises(DataError, match="response_b begins with a 'user' message"):
+        read_ties([{**TIES, "response_b": Q + B}])
 
 
 # --- samples
@@ -517,6 +527,7 @@ def test_the_key_is_the_first_user_message_with_white_space_and_case_folded() ->
     assert prompt_key([system, user("  What\n IS it? "), assistant("x"), user("And?")]) == "what is it?"
     assert prompt_key("  What\n IS it? ") == "what is it?"
     assert prompt_key([assistant("Hello")]) == "hello"
+    assert split_by_prompt(pairs_with(["half \ud83d", "b"]), 0.5)
 
 
 @pytest.mark.parametrize("fraction", [0.0, 1.0, -0.1, math.nan])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
 import subprocess
 import sys
@@ -201,6 +202,9 @@ def test_a_path_that_is_not_there_offers_near_names(tmp_path: Path) -> None:
             read_rows(tmp_path / typo)
     with pytest.raises(UsageError, match=r"there is no folder '.*nowhere' either"):
         read_rows(tmp_path / "nowhere" / "a.jsonl")
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    with pytest.raises(UsageError, match="is neither a file nor a folder"):
+        read_rows(tmp_path / "pipe.jsonl")
 
 
 @pytest.mark.parametrize(
