@@ -16,7 +16,6 @@ import logging
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
 from contextlib import asynccontextmanager
-from http import HTTPStatus
 from typing import Any
 
 from guerdon import __version__
@@ -160,28 +159,31 @@ async def _read(request: Request, config: ServeConfig) -> bytes:
     """The request's body, if it says that it is JSON and keeps to the limit, which is checked while it arrives.
 
     Asking for the content type also keeps out pages that a browser has open: a form may be posted to any address, JSON
-    only after a preflight request, which is not answered here.
+    only after a preflight request, which is not answered here. Raises BodyError.
     """
     content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if content_type != "application/json":
-        raise HTTPException(
-            415, f"the content type must be application/json, got {content_type!r:.80}; "
-            "with curl add -H 'Content-Type: application/json'",
-        )  # fmt: skip
+        wanted = "must have the content type application/json; with curl add -H 'Content-Type: application/json'"
+        raise _unreadable(415, "content_type", f"{wanted}; got {content_type!r:.80}")
     limit = config.max_body_bytes
+    too_large = f"has more than {limit} bytes, the most that this server takes in one request; send parts"
     length = request.headers.get("content-length", "")
-    if length.isdigit() and len(length) < 20 and int(length) > limit:
-        raise HTTPException(413, f"the body has {length} bytes, and this server takes at most {limit}; send parts")
+    if length.isdigit() and (len(length) > 18 or int(length) > limit):
+        raise _unreadable(413, "too_large", too_large)
     body = bytearray()
     try:
         async with asyncio.timeout(config.timeout_seconds):
             async for chunk in request.stream():
                 body += chunk
                 if len(body) > limit:
-                    raise HTTPException(413, f"the body has more than {limit} bytes, the most this server takes")
+                    raise _unreadable(413, "too_large", too_large)
     except TimeoutError:
-        raise HTTPException(408, f"the body did not arrive within {config.timeout_seconds:g} s") from None
+        raise _unreadable(408, "slow", f"did not arrive within {config.timeout_seconds:g} s") from None
     return bytes(body)
+
+
+def _unreadable(status: int, kind: str, message: str) -> BodyError:
+    return BodyError(status, kind, [Problem(field="", message=message)])
 
 
 async def _unless_gone(request: Request, work: Awaitable[Scored]) -> Scored | None:
@@ -217,11 +219,10 @@ def _add_error_handlers(app: FastAPI, metrics: Metrics) -> None:
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> Response:
-        kind = HTTPStatus(error.status_code).name.lower()
-        if error.status_code == 404:
-            message = f"no route {request.url.path!r:.100}; /openapi.json lists them"
-            return _error(404, kind, message)
-        return _error(error.status_code, kind, str(error.detail), headers=error.headers)
+        """What the router raises: 404 and 405."""
+        kind = "not_found" if error.status_code == 404 else "method_not_allowed"
+        message = f"no route {request.method} {request.url.path!r:.100}; /openapi.json lists those there are"
+        return _error(error.status_code, kind, message, headers=error.headers)
 
     @app.exception_handler(Exception)
     async def bug(request: Request, error: Exception) -> Response:

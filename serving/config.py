@@ -51,7 +51,7 @@ class ServeConfig:
     host, port: where it listens; port 0 takes a free one. A host that other machines reach needs a token.
     token: callers must send ``Authorization: Bearer TOKEN``; None lets everyone on this machine in.
     max_body_bytes, max_items: the largest request; a larger one is answered 413.
-    max_batch_tokens: padded tokens of one forward of a reward model (longest row times rows).
+    max_batch_tokens: padded tokens of one batch of a reward model (longest row times rows); None leaves it to the model.
     max_queue_tokens: estimated tokens waiting for one scorer; what comes on top is answered 503 with Retry-After.
     timeout_seconds: the longest a request waits; its samples then come back unscored with status ``timeout``.
     drain_seconds: how long a server that was told to stop goes on answering what it accepted.
@@ -63,8 +63,7 @@ class ServeConfig:
     token: str | None = field(default=None, repr=False)
     max_body_bytes: int = 16 * 2**20
     max_items: int = 4096
-    # Measured on CPU, the knee of tokens a second lies between 1,024 and 4,096 padded tokens.
-    max_batch_tokens: int = 2048
+    max_batch_tokens: int | None = None
     max_queue_tokens: int = 2_000_000
     timeout_seconds: float = 600.0
     drain_seconds: float = 30.0
@@ -76,7 +75,9 @@ class ServeConfig:
                     f"{name!r} cannot name a scorer; use up to 100 letters, digits, '.', '_' and '-', e.g. 'math'"
                 )
         for key in ("max_body_bytes", "max_items", "max_batch_tokens", "max_queue_tokens"):
-            _require(_is_int(value := getattr(self, key)) and value >= 1, key, value, "an integer >= 1")
+            value = getattr(self, key)
+            right = (value is None and key == "max_batch_tokens") or (_is_int(value) and value >= 1)
+            _require(right, key, value, "an integer >= 1")
         _require(_is_int(self.port) and 0 <= self.port <= 65535, "port", self.port, "an integer from 0 to 65535")
         for key in ("timeout_seconds", "drain_seconds"):
             value = getattr(self, key)

@@ -154,7 +154,8 @@ class ErrorResponse(BaseModel):
 
 
 class BodyError(UsageError):
-    """A request body that cannot be taken. status: 400 not JSON, 413 too large, 422 JSON of another form."""
+    """A request body that cannot be taken. kind: a word for programs. status: the HTTP status it is answered with:
+    400 not JSON, 408 slow, 413 too large, 415 of another content type, 422 JSON of another form."""
 
     def __init__(self, status: int, kind: str, problems: Sequence[Problem]) -> None:
         self.status, self.kind, self.problems = status, kind, list(problems)
@@ -203,8 +204,8 @@ def read_request(body: bytes, request_id: str, *, max_items: int) -> Work:
         scorer=scorer,
         ids=[item.get("id") for item in items],
         samples=[sample for sample in samples if sample is not None],
-        # In seconds, and no longer than a day, so that no event loop has to bear 1e300.
-        seconds=None if deadline is None else min(deadline / 1000, 86_400.0),
+        # In seconds, and no longer than a day, so that no event loop has to bear 10**4000.
+        seconds=None if deadline is None else min(deadline, 86_400_000) / 1000,
     )
 
 
@@ -330,10 +331,12 @@ def _safe(value: Any, depth: int = 0) -> Any:
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         return hex(value)  # decimal digits of a huge integer take quadratic time
-    if isinstance(value, (Mapping, list, tuple)) and depth == _DEPTH:
+    if value is None or isinstance(value, (int, float)):
+        return value
+    if depth == _DEPTH:
         return "…"
     if isinstance(value, Mapping):
         return {_safe(str(key)): _safe(item, depth + 1) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_safe(item, depth + 1) for item in value]
-    return value
+    return _safe(_plain(value), depth + 1)

@@ -1,8 +1,8 @@
 """Running an app with uvicorn, from the first line it prints to a shutdown that loses nothing.
 
 On SIGTERM or SIGINT the server stops taking work (``/ready`` and new work get 503) but goes on listening, until
-everything it accepted is answered or ``drain_seconds`` are over; what is left then gets 503. A second signal ends it
-at once.
+everything it accepted is answered or ``drain_seconds`` are over; what is left then gets 503. A second signal ends
+that wait at once.
 """
 
 from __future__ import annotations
@@ -113,9 +113,13 @@ class _Server(uvicorn.Server):
         if self.engine.draining and self.engine.idle:
             return True
         if time.monotonic() > self._deadline:
-            self.engine.abandon()
             return True
         return await super().on_tick(counter)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Called by uvicorn after the last tick; it then waits for the answers to be sent."""
+        self.engine.abandon()
+        await super().shutdown(sockets)
 
 
 def _bind(host: str, port: int) -> socket.socket:
@@ -134,9 +138,7 @@ def _bind(host: str, port: int) -> socket.socket:
     except OSError as error:
         bound.close()
         reason = error.strerror or str(error)
-        raise UsageError(
-            f"cannot listen on {host} port {port}: {reason}; choose another with --port (0: any)"
-        ) from error
+        raise UsageError(f"cannot listen on {host} port {port}: {reason}; choose another port (0: any)") from error
     return bound
 
 
