@@ -1,8 +1,8 @@
 """The forward of a reward model: a transformers sequence classifier with one label, read at the right token.
 
-Two families. A *causal* model (Llama, Qwen, SmolLM2 …) has a linear ``score`` head that we apply ourselves to the hidden
-state of each sequence's true last token, found from our own layout and never from pad ids: transformers looks for the
-right-most id that is not the pad id, which reads one token early whenever a text may end in that id. An *encoder*
+Two families. A *causal* model (Llama, Qwen, SmolLM2 …) has a linear ``score`` head that we apply ourselves to the
+hidden state of each sequence's true last token, found from our own layout and never from pad ids: transformers looks for
+the right-most id that is not the pad id, which reads one token early whenever a text may end in that id. An *encoder*
 (BERT, MiniLM, DeBERTa …) pools in its own way and is called whole.
 """
 
@@ -25,7 +25,7 @@ class RewardNet(nn.Module):
     model: a transformers model with ``num_labels=1``, plain or wrapped by PEFT.
     """
 
-    def __init__(self, model: nn.Module) -> None:
+    def __init__(self, model: Any) -> None:
         super().__init__()
         self.model = model
         self.causal = isinstance(getattr(self.classifier, "score", None), nn.Module)
@@ -42,11 +42,13 @@ class RewardNet(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        return next(self.model.parameters()).device
+        device: torch.device = next(self.model.parameters()).device
+        return device
 
     @property
     def dtype(self) -> torch.dtype:
-        return next(self.model.parameters()).dtype
+        dtype: torch.dtype = next(self.model.parameters()).dtype
+        return dtype
 
     def collate(self, trees: list[Tree], *, left: bool = False) -> Batch:
         """The trees as tensors on this model's device. Encoders are padded on the right whatever is asked."""
@@ -55,7 +57,8 @@ class RewardNet(nn.Module):
     def forward(self, batch: Batch) -> Tensor:
         if not self.causal:
             output = self.model(input_ids=batch.input_ids, attention_mask=batch.attention_mask)
-            return output.logits[:, 0].float()
+            logits: Tensor = output.logits
+            return logits[:, 0].float()
         classifier = self.classifier
         hidden = classifier.base_model(
             input_ids=batch.input_ids,
@@ -99,7 +102,10 @@ def shares_prompts(net: RewardNet, *, tolerance: float = 1e-4) -> tuple[bool, st
     if length > 4096:
         return False, f"a sliding window of {window} tokens"
     generator = torch.Generator().manual_seed(0)
-    draw = lambda n: tuple(torch.randint(vocabulary, (n,), generator=generator).tolist())  # noqa: E731
+
+    def draw(n: int) -> Ids:
+        return tuple(torch.randint(vocabulary, (n,), generator=generator).tolist())
+
     prompt = draw(length)
     sequences: list[Ids] = [prompt + draw(n) for n in (3, 9, 5)]
     was_training = net.training
