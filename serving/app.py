@@ -54,6 +54,10 @@ logger = logging.getLogger("guerdon.serving")
 OPEN = frozenset({"/", "/health", "/ready"})
 """The paths that need no token: they say that the server runs, and nothing about it."""
 
+# Bytes of a body that are read on the event loop: a millisecond's work at most, or 20 in the worst case known (a
+# hundred thousand tiny lists). A larger one is read in a thread.
+_READ_AT_ONCE = 64 * 1024
+
 _Scope = MutableMapping[str, Any]
 _Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 _Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -134,7 +138,10 @@ def _add_score_routes(app: FastAPI, engine: Engine, metrics: Metrics, config: Se
             body = await _read(request, config)
         except ClientDisconnect:
             return _NOBODY
-        work = read_request(body, request_id, max_items=config.max_items)
+        if len(body) <= _READ_AT_ONCE:
+            work = read_request(body, request_id, max_items=config.max_items)
+        else:
+            work = await asyncio.to_thread(read_request, body, request_id, max_items=config.max_items)
         lane = engine.lanes.get(work.scorer)
         if lane is None:
             raise UnknownNameError("scorer", work.scorer[:100], engine.lanes)
@@ -275,7 +282,13 @@ class _Guard:
         async def noting_status(message: MutableMapping[str, Any]) -> None:
             nonlocal status
             status = message.get("status", status)
-            await send(message)
+            try:
+                await send(message)
+            except RuntimeError as error:
+                # A client that sent several requests and hung up: uvicorn (0.54) goes on to the next one, and uvloop
+                # refuses to write. Without a token, too, such clients could fill the log with tracebacks.
+                if "closed" not in str(error):
+                    raise
 
         try:
             if scope["path"] in OPEN or self._lets_in(scope):

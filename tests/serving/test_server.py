@@ -261,12 +261,27 @@ def test_work_of_a_client_that_hung_up_is_never_run() -> None:
     assert gate.seen == ["hold", "after"]
 
 
-def test_a_client_that_hangs_up_amid_its_body_leaves_no_trace_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_client_that_hangs_up_amid_its_body_leaves_no_trace_in_the_log(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     with serving(ServeConfig(port=0), {"gate": pointwise(Gate(), scale="real", name="gate")}) as url:
         with connect(url) as half:
             half.sendall(score_request(url, "half")[:-5])
         wait_until(lambda: metric(url, 'guerdon_responses_total{code="499",route="/v1/score"}') == 1)
-    assert not caplog.records
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("token", [None, "t"])
+def test_a_client_that_hangs_up_with_many_requests_under_way_leaves_no_tracebacks(
+    capfd: pytest.CaptureFixture[str], token: str | None
+) -> None:
+    with serving(ServeConfig(port=0, token=token), {"gate": pointwise(Gate(), scale="real", name="gate")}) as url:
+        for _ in range(20):
+            with connect(url) as pipelined:
+                pipelined.sendall(score_request(url, "x") * 20)
+                pipelined.recv(1)
+        assert status(f"{url}/health") == 200
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_remote_scorer_keeps_the_laws_against_a_live_server() -> None:
