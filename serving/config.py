@@ -51,7 +51,7 @@ class ServeConfig:
     host, port: where it listens; port 0 takes a free one. A host that other machines reach needs a token.
     token: callers must send ``Authorization: Bearer TOKEN``; None lets everyone on this machine in.
     max_body_bytes, max_items: the largest request; a larger one is answered 413.
-    max_batch_tokens: padded tokens of one batch of a reward model (longest row times rows); None leaves it to the model.
+    max_batch_tokens: padded tokens of one batch of a reward model, longest row times rows; None leaves it to the model.
     max_queue_tokens: estimated tokens waiting for one scorer; what comes on top is answered 503 with Retry-After.
     timeout_seconds: the longest a request waits; its samples then come back unscored with status ``timeout``.
     drain_seconds: how long a server that was told to stop goes on answering what it accepted.

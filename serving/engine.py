@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from guerdon.rewards import BatchScorer, Sample, Scale, Score, Scorer
+from guerdon.rewards import BatchScorer, Prepared, Sample, Scale, Score, Scorer
 from guerdon.rewards.errors import ContractError, OutageError, UsageError
 from guerdon.rewards.types import SCALES, in_scale
 from guerdon.serving.batcher import Batcher, ByLength, InOrder
@@ -190,13 +190,15 @@ class Lane:
                 break
             try:
                 prepared = self._scorer.prepare(sample)
-            except Exception as error:  # the scorer's code, on one sample
+                if not isinstance(prepared, (Prepared, Score)):
+                    raise ContractError(f"prepare must give a Prepared or a Score, got {type(prepared).__name__}")
+            except (Exception, SystemExit) as error:  # code we do not own, on one sample
                 logger.exception("scorer %r could not prepare a sample", self.name)
                 prepared = _failed(error)
-            if isinstance(prepared, Score):
-                settled.append((index, prepared))
-            else:
+            if isinstance(prepared, Prepared):
                 units.append(_Unit(job, (index,), prepared, prepared.cost))
+            else:
+                settled.append((index, prepared))
         _deliver(job, settled)
         return units
 
@@ -238,7 +240,8 @@ class Lane:
         scores = iter(self._score(batch))
         settled: dict[_Job, list[tuple[int, Score]]] = defaultdict(list)
         for unit in batch:
-            settled[unit.job] += zip(unit.indices, scores, strict=False)  # as many as the unit has indices
+            # The indices come first: when they end, zip has not yet taken a score of the next unit.
+            settled[unit.job] += zip(unit.indices, scores, strict=False)
         self._done_tokens += sum(unit.job.tokens * len(unit.indices) // len(unit.job.samples) for unit in batch)
         self._done_seconds += time.monotonic() - start
         for job, pairs in settled.items():

@@ -9,6 +9,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -21,6 +22,7 @@ from guerdon.rewards.errors import OutageError
 from guerdon.serving.app import OPEN, create_app
 from guerdon.serving.config import ServeConfig
 from guerdon.serving.schemas import ErrorResponse, Item, ScoreRequest, ScoreResponse, ScorerList
+from guerdon.serving.specs import load_scorer
 
 SECONDS = 60.0  # never waited for in a passing run
 TOKEN = "correct-horse"
@@ -416,7 +418,19 @@ def test_open_paths_tell_nothing_about_the_scorers() -> None:
         assert "secret-model" not in ask(app, "GET", path).text
 
 
-# --- the OpenAPI document ---
+# --- what is written about it ---
+
+
+def test_documented_request_gets_the_documented_answer() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "serving.md").read_text()
+    request, expected = (json.loads(part.partition("```")[0]) for part in page.split("```json\n")[1:])
+    answer = ask(make({"math": load_scorer("numeric")}), "POST", "/v1/score", json=request).json()
+    assert answer.keys() == expected.keys()
+    assert answer["timing_ms"].keys() == expected["timing_ms"].keys()
+    assert (answer["scorer"], answer["scale"]) == (expected["scorer"], expected["scale"])
+    for got, shown in zip(answer["items"], expected["items"], strict=True):
+        assert got.keys() == shown.keys()
+        assert [got[key] for key in ("id", "value", "status")] == [shown[key] for key in ("id", "value", "status")]
 
 
 def test_openapi_describes_the_request_with_examples_that_validate() -> None:

@@ -28,6 +28,16 @@ def test_file_gives_scorers_as_specs_or_as_tables_with_options(tmp_path: Path) -
     assert config.scorers == {"math": ScorerSpec("numeric"), "rm": ScorerSpec("runs/rm", {"overlong": "drop"})}
 
 
+def test_documented_file_is_read(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "serving.md").read_text()
+    block = page.partition("```toml\n")[2].partition("```")[0]
+    config = read_config(write(tmp_path, block), environ={})
+    assert config.scorers["close"] == ScorerSpec("numeric", {"tolerance": "0.01"})
+    defaults = ServeConfig()
+    for key in ("host", "port", "max_body_bytes", "max_items", "max_queue_tokens", "timeout_seconds", "drain_seconds"):
+        assert getattr(config, key) == getattr(defaults, key)
+
+
 def test_flags_win_over_the_file_and_scorers_add_up(tmp_path: Path) -> None:
     file = write(tmp_path, 'port = 9\ndrain_seconds = 1\n[scorers]\na = "exact"\nb = "numeric"\n')
     flags = {"port": 10, "host": None, "scorers": {"b": ScorerSpec("choice"), "c": ScorerSpec("regex")}}

@@ -52,6 +52,8 @@ class HeldModel(Held):
             return Score.unscored("too long", status="refused")
         if "unpreparable" in sample.response_text:
             raise ValueError("no such token")
+        if "nonsense" in sample.response_text:
+            return None  # type: ignore[return-value]
         return Prepared(sample, tuple(range(len(sample.response_text))))
 
     def run(self, batch: Sequence[Prepared]) -> list[Score]:
@@ -194,9 +196,10 @@ def test_samples_that_cannot_be_prepared_are_answered_without_a_forward() -> Non
     held = HeldModel()
     held.go.set()
     engine = make(held)
-    scored = run(lambda: engine.score("s", samples("a", "refuse", "unpreparable", "bb"), seconds=SECONDS))
-    assert [score.status for score in scored.scores] == ["ok", "refused", "error", "ok"]
+    scored = run(lambda: engine.score("s", samples("a", "refuse", "unpreparable", "bb", "nonsense"), seconds=SECONDS))
+    assert [score.status for score in scored.scores] == ["ok", "refused", "error", "ok", "error"]
     assert scored.scores[2].reason == "ValueError: no such token"
+    assert scored.scores[4].reason == "ContractError: prepare must give a Prepared or a Score, got NoneType"
     assert sorted(text for call in held.calls for text in call) == ["a", "bb"]
 
 
