@@ -255,7 +255,8 @@ class RemoteScorer:
             client = httpx.AsyncClient(
                 headers=headers,
                 timeout=httpx.Timeout(self.timeout, connect=min(self.timeout, CONNECT_TIMEOUT), pool=None),
-                limits=httpx.Limits(max_connections=self.concurrency, keepalive_expiry=KEEPALIVE),
+                # the slots limit how many there are, since waiting for one must not count as time on the wire
+                limits=httpx.Limits(max_connections=None, keepalive_expiry=KEEPALIVE),
                 # a proxy named in the environment cannot reach this machine's own loopback
                 trust_env=not is_loopback(urlsplit(self.url).hostname or ""),
             )

@@ -6,6 +6,7 @@ The expected rewards are computed here from the completions that the trainer its
 from __future__ import annotations
 
 import math
+import runpy
 import statistics
 from collections.abc import Iterator
 from pathlib import Path
@@ -113,3 +114,13 @@ def test_samples_without_a_score_are_left_out_and_move_nothing(grpo: Any) -> Non
 def test_an_outage_ends_the_run(grpo: Any) -> None:
     with pytest.raises(OutageError, match="the reward server is down"):
         grpo([for_trl(pointwise(down, scale="real"))])
+
+
+def test_the_example_learns_what_it_is_rewarded_for(capsys: pytest.CaptureFixture[str]) -> None:
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "grpo_trl.py"))
+    example["main"]()
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if line[:4].strip().isdigit()]
+    first, last = float(rows[0][1]), float(rows[-1][1])
+    assert (rows[0][0], rows[-1][0]) == ("4", "24")
+    assert first < 0.7
+    assert last > 0.9

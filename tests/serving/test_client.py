@@ -648,8 +648,8 @@ def test_a_pickled_scorer_takes_its_options_along_and_nothing_open(stub: Stub) -
     assert stub.headers[-1]["Authorization"] == "Bearer secret"
 
 
-def _score_in_child(scorer: RemoteScorer, queue: Any) -> None:
-    queue.put([score.value for score in scorer.score(samples(5))])
+def _score_in_child(scorer: RemoteScorer, sender: Any) -> None:
+    sender.send([score.value for score in scorer.score(samples(5))])
 
 
 def test_a_scorer_in_use_goes_on_working_in_a_forked_child(stub: Stub) -> None:
@@ -657,14 +657,17 @@ def test_a_scorer_in_use_goes_on_working_in_a_forked_child(stub: Stub) -> None:
     if "fork" not in multiprocessing.get_all_start_methods():
         pytest.skip("this platform cannot fork")
     context = multiprocessing.get_context("fork")
-    scorer, queue = remote(stub), context.SimpleQueue()
+    scorer = remote(stub)
     expected = [score.value for score in scorer.score(samples(5))]
-    child = context.Process(target=_score_in_child, args=(scorer, queue))
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=_score_in_child, args=(scorer, sender), daemon=True)
     child.start()
-    assert [score.value for score in scorer.score(samples(5))] == expected
-    assert queue.get() == expected
-    child.join(20)
-    assert child.exitcode == 0
+    try:
+        assert [score.value for score in scorer.score(samples(5))] == expected
+        assert receiver.poll(30), "the child did not answer"
+        assert receiver.recv() == expected
+    finally:
+        child.kill()
 
 
 def test_closing_is_not_the_end(stub: Stub) -> None:
