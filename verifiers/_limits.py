@@ -1,0 +1,15 @@
+"""The limits that every verifier shares, each with its reason. Over a limit nothing is cut and nothing is guessed.
+
+A limit on the whole response, or on the reference, leaves the sample unscored (status ``refused``). A limit that only
+the response's *answer* crosses makes the answer wrong: a policy must not be able to leave the batch by writing
+``1e999999999``.
+"""
+
+MAX_CHARACTERS = 10_000_000
+"""Of one response. Every scan here is linear, so this is a second or two; no model writes as much."""
+
+MAX_DIGITS = 1_000
+"""Of one number, without zeros that say nothing. Longer ones cost quadratic time, and Python itself stops at 4,300."""
+
+MAX_EXPONENT = 1_000
+"""Of one power of ten, so that an exact fraction stays near 1,000 digits; a float ends at 308."""

@@ -1,0 +1,84 @@
+r"""Whether a pattern is found in the response.
+
+The policy writes the text, so matching must be linear in it whatever the pattern: with a backtracking engine such as
+``re``, the pattern ``(a+)+b`` takes years on forty letters. The engine here is RE2, which has no look-around and no
+back-references; a pattern that needs them is refused when the verifier is loaded. Its syntax is
+https://github.com/google/re2/wiki/Syntax, with ``(?i)``, ``(?s)`` and ``(?m)`` for case, dot and line anchors.
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import lru_cache
+from typing import Any, Literal
+
+from guerdon.rewards.errors import MissingExtraError, UsageError
+from guerdon.rewards.types import Score
+from guerdon.verifiers._answer import Answer, final_part, find_answer
+
+EXAMPLES = (
+    ("Order 2024-117 is ready.", None, 1, {"pattern": r"\b\d{4}-\d{3}\b"}),
+    ("No order is ready.", None, 0, {"pattern": r"\b\d{4}-\d{3}\b"}),
+    ("<think>2024-117?</think>No.", None, 0, {"pattern": r"\d{4}-\d{3}"}),
+    ("<think>2024-117?</think>No.", None, 1, {"pattern": r"\d{4}-\d{3}", "within": "response"}),
+    (r"I say no. \boxed{yes}", None, 0, {"pattern": "(?i)^NO$", "within": "answer"}),
+    (r"I say yes. \boxed{no}", None, 1, {"pattern": "(?i)^NO$", "within": "answer"}),
+    ("a" * 40, None, 0, {"pattern": "(a+)+b"}),
+)
+
+
+def verify(
+    response: str,
+    reference: Any = None,
+    *,
+    pattern: str,
+    within: Literal["said", "answer", "response"] = "said",
+) -> Score:
+    """1 if the pattern is found.
+
+    reference: not read. pattern: in RE2's syntax, found anywhere unless it is anchored with ^ and $. within: where to
+    look: in what is said after the thinking ("said"), in the final answer ("answer"), or everywhere ("response").
+    """
+    place = _place(response, within)
+    if place.text is None:
+        return Score(0.0, place.reason, place.details())
+    match = _compiled(pattern).search(_encodable(place.text))
+    if match is None:
+        return Score(0.0, "the pattern is not found")
+    start = place.start + match.start()
+    return Score(
+        1.0, "the pattern is found", {"answer": match.group()[:200], "span": (start, place.start + match.end())}
+    )
+
+
+def check_options(*, pattern: str, **_: Any) -> None:
+    _compiled(pattern)
+
+
+def _place(response: str, within: str) -> Answer:
+    if within == "answer":
+        return find_answer(response)
+    start, end = (0, len(response)) if within == "response" else final_part(response)
+    return Answer(response[start:end], start, end)
+
+
+@lru_cache(maxsize=64)
+def _compiled(pattern: str) -> Any:
+    try:
+        re2 = importlib.import_module("re2")
+    except ImportError as error:
+        raise MissingExtraError("the regex verifier", "regex") from error
+    options = re2.Options()
+    options.log_errors = False  # the exception says it all
+    try:
+        return re2.compile(_encodable(pattern), options)
+    except re2.error as error:
+        raise UsageError(
+            f"pattern {pattern!r:.80} cannot be used: {error.args[0]!s:.120}. Its syntax is RE2's, which keeps "
+            r"matching linear: no look-around (?=, ?!, ?<=, ?<!) and no back-references (\1)"
+        ) from error
+
+
+def _encodable(text: str) -> str:
+    """The text with lone surrogates, which UTF-8 does not have, as "?". No position moves."""
+    return text.encode("utf-8", "replace").decode("utf-8")
