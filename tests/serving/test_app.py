@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -451,3 +453,13 @@ def test_openapi_has_no_dangling_reference() -> None:
     names = set(document.json()["components"]["schemas"])
     for part in document.text.split('"$ref":"')[1:]:
         assert part.partition('"')[0].rpartition("/")[2] in names
+
+
+@pytest.mark.parametrize(
+    ("package", "module"), [("fastapi", "app"), ("orjson", "app"), ("prometheus_client", "app"), ("uvicorn", "server")]
+)
+def test_a_missing_package_is_an_error_with_the_pip_line(package: str, module: str) -> None:
+    program = f"import sys; sys.modules[{package!r}] = None; import guerdon.serving.{module}"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert "MissingExtraError: the server needs packages that are not installed" in done.stderr
+    assert "pip install 'guerdon[serve]'" in done.stderr
