@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from guerdon import __version__
 from guerdon.rewards.errors import MissingExtraError, UsageError
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 SCORER = "demo"
 """The name under which the model is served."""
 
-VERIFIERS = ("exact", "numeric")
+VERIFIERS = ("choice", "exact", "format", "numeric")
 """Verifiers served beside it: those that work without options."""
 
 MADE, MADE_QUICK = 2_000, 320
@@ -211,7 +211,7 @@ def _write(path: Path, pairs: Sequence[Preference]) -> None:
     """Pairs as the JSON Lines that every command reads, their meta as further columns."""
     with path.open("w", encoding="utf-8") as stream:
         for pair in pairs:
-            row = {"prompt": pair.prompt, "chosen": pair.chosen, "rejected": pair.rejected}
+            row: dict[str, Any] = {"prompt": pair.prompt, "chosen": pair.chosen, "rejected": pair.rejected}
             extra = {"margin": pair.margin, "probability": pair.probability, "weight": pair.weight}
             row |= {key: value for key, value in extra.items() if value is not None}
             row |= {key: value for key, value in pair.meta.items() if key not in row}
@@ -248,7 +248,7 @@ def _evaluate(out: Path, held_out: Sequence[Preference], say: Say) -> Report:
     from guerdon.rewards.model import RewardModel
 
     by = ("kind", "error") if "error" in held_out[0].meta else ("source", "category")
-    report = evaluate(RewardModel.load(out / "model"), {"held-out": list(held_out)}, by=by)
+    report = evaluate(RewardModel.load(out / "model", name=SCORER), {"held-out": list(held_out)}, by=by)
     paths = report.save(out / "report")
     section = report.sections[0]
     say("Evaluate", section.sentence())
@@ -294,10 +294,10 @@ def _serve(
         say("Serve", f"{', '.join(scorers)} at {url}")
         if theirs is None:
             samples = [Sample(SUM.prompt, answer, SUM.reference, SUM.group) for answer in ANSWERS]
-            asked = (SCORER, "numeric")
+            asked = [SCORER, "numeric"]
         else:
             samples = [Sample(theirs[0].prompt, response) for response in (theirs[0].chosen, theirs[0].rejected)]
-            asked = (SCORER,)
+            asked = [SCORER]
         scores = {}
         for name in asked:
             with closing(RemoteScorer(url, name)) as remote:
@@ -305,8 +305,15 @@ def _serve(
         for place, sample in enumerate(samples):
             given = ", ".join(f"{name} {_shown(values[place])}" for name, values in scores.items())
             say("", f"{given}  <- {sample.response_text!r:.100}")
+        if theirs is None and _prefers_second(scores[SCORER]):
+            say("", "the model falls for the longer answer, which is wrong; the verifier looks at the number alone")
         while_serving(url)
     return url, scores
+
+
+def _prefers_second(values: Sequence[float | None]) -> bool:
+    first, second = values
+    return first is not None and second is not None and second > first
 
 
 def _shown(value: float | None) -> str:

@@ -46,13 +46,18 @@ def command(
     terminal = console.err() if json_ else console.out()
 
     def say(step: str, line: str) -> None:
-        terminal.print(f"{step:<10}", style="bold", end="")
-        terminal.print(console.printable(line, 1000))
+        from rich.table import Table
+
+        grid = Table.grid(padding=(0, 1))  # a line that wraps goes on below its beginning
+        grid.add_column(width=8, style="bold")
+        grid.add_column()
+        grid.add_row(step, console.printable(line, 1000))
+        terminal.print(grid, soft_wrap=False)
 
     def while_serving(url: str) -> None:
         if not keep_serving:
             return
-        say("", "try: " + demo.curl(url))
+        terminal.print(demo.curl(url))
         say("", "Ctrl-C stops the server")
         try:
             while True:
@@ -64,8 +69,8 @@ def command(
         out, pairs=pairs, quick=quick, port=port, serve=serve, say=say, watch=watch, while_serving=while_serving
     )
     say("Done", f"in {result.seconds:.0f} s; everything is in {out}. To serve the model again:")
-    terminal.print(f"  guerdon serve --scorer {demo.SCORER}={out}/model --scorer numeric=numeric", markup=False)
-    terminal.print(f"  {demo.curl('http://127.0.0.1:8008')}", markup=False)
+    terminal.print(f"  guerdon serve --scorer {demo.SCORER}={out}/model --scorer numeric=numeric")
+    terminal.print(f"  {demo.curl('http://127.0.0.1:8008')}")
     if json_:
         from dataclasses import asdict
 

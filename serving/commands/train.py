@@ -197,11 +197,11 @@ def _flag(field: Field[Any]) -> inspect.Parameter:
     elif field.default not in (None, ()) and field.default is not False:
         text = f"{text} ({field.default:g})" if isinstance(field.default, float) else f"{text} ({field.default})"
     name = field.name.replace("_", "-")
-    kind = _KINDS[field.name]
+    kind: Any = _KINDS[field.name]
     names = [f"--{name}/--no-{name}"] if kind is bool else [f"--{name}"]
     names += [_SHORT[field.name]] if field.name in _SHORT else []
     option = typer.Option(*names, help=text, rich_help_panel=panel, show_default=False)
-    annotation = Annotated[kind | None, option]
+    annotation: Any = Annotated[kind | None, option]
     return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 

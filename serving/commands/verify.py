@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import inspect
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -42,7 +43,7 @@ def command(
         typer.Option("--column", help="With --file, OURS=THEIRS: its name of response, reference, ..."),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Everything the verifier says of its decision.")] = False,
-    list_: Annotated[bool, typer.Option("--list", help="The verifiers there are.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="The verifiers there are, with their options.")] = False,
     json_: Annotated[
         bool, typer.Option("--json", help="JSON on stdout: one object, or one a line for --file.")
     ] = False,
@@ -52,8 +53,7 @@ def command(
     from guerdon.rewards.errors import UsageError
 
     if list_:
-        names = verifiers.names()
-        console.print_json(names) if json_ else print("\n".join(names))
+        _list(json_)
         return
     if name is None:
         raise UsageError(f"which verifier? guerdon verify NAME RESPONSE; there are: {', '.join(verifiers.names())}")
@@ -67,6 +67,35 @@ def command(
         right = _judge_one(scorer, prompt, response, reference, explain=explain, json_=json_)
     if not right:
         raise typer.Exit(console.FINDINGS)
+
+
+def _list(json_: bool) -> None:
+    from guerdon import verifiers
+
+    found = [_about(name) for name in verifiers.names()]
+    if json_:
+        console.print_json(found)
+        return
+    for about in found:
+        print(f"{about['name']:<12}{console.printable(about['about'], 120)}")
+        for option, default in about["options"].items():
+            print(f"{'':<12}  --option {option}={console.printable(default, 80)}")
+
+
+def _about(name: str) -> dict[str, Any]:
+    """A verifier's first sentence, and its options as one would write them, with their defaults (...: needed)."""
+    from guerdon.verifiers._scorer import FROM_THE_SAMPLE, verifier_module
+
+    try:
+        module = verifier_module(name)
+    except Exception as error:  # a package that adds a verifier may be broken; the others are still there
+        return {"name": name, "about": f"cannot be loaded: {error}", "options": {}}
+    options = {
+        parameter.name: "..." if parameter.default is parameter.empty else console.to_json(parameter.default)
+        for parameter in inspect.signature(module.verify).parameters.values()
+        if parameter.kind is parameter.KEYWORD_ONLY and parameter.name not in FROM_THE_SAMPLE
+    }
+    return {"name": name, "about": (module.__doc__ or "").strip().partition("\n")[0], "options": options}
 
 
 def _load(name: str, options: dict[str, object]) -> Scorer:
@@ -148,7 +177,8 @@ def _show(scorer: Scorer, sample: Sample, score: Score, *, explain: bool) -> Non
     for key in ("answer", "stage"):
         if score.details.get(key) is not None:
             lines[key] = score.details[key]
-    lines["reference"] = sample.reference
+    if sample.reference is not None:
+        lines["reference"] = sample.reference
     if explain:
         lines |= {key: value for key, value in score.details.items() if key not in lines}
         lines |= {"status": score.status, "version": scorer.version}

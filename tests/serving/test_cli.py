@@ -195,6 +195,22 @@ def test_verify_reads_the_response_from_standard_input(rewards: str) -> None:
         assert result.exit_code == 0, result.output
 
 
+def test_verifiers_are_listed_with_their_options() -> None:
+    result = runner.invoke(app, ["verify", "--list", "--json"])
+    found = {about["name"]: about for about in json.loads(result.stdout)}
+    assert found["numeric"]["options"]["tolerance"] == "0"
+    assert found["regex"]["options"]["pattern"] == "..."
+    text = runner.invoke(app, ["verify", "--list"]).stdout
+    assert all(f"--option {option}=" in text for about in found.values() for option in about["options"])
+
+
+def test_a_broken_verifier_of_another_package_does_not_hide_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("guerdon.verifiers.names", lambda: ["exact", "no_such_verifier"])
+    result = runner.invoke(app, ["verify", "--list"])
+    assert result.exit_code == 0
+    assert "cannot be loaded" in result.stdout
+
+
 def test_verify_takes_a_response_that_starts_with_a_dash(rewards: str) -> None:
     result = runner.invoke(app, ["verify", f"{rewards}verify", "--reference", "-5", "--", "-5"])
     assert result.exit_code == 0
@@ -577,3 +593,15 @@ def test_no_flag_is_given_twice() -> None:
     for name in COMMANDS:
         flags = [flag for parameter in command.commands[name].params for flag in parameter.opts]  # type: ignore[attr-defined]
         assert len(flags) == len(set(flags)), name
+
+
+def test_every_flag_and_command_in_the_documentation_exists() -> None:
+    command = typer.main.get_command(app)
+    text = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
+    lines = re.findall(r"guerdon ([a-z]+)((?: [^\n|`]*)?)", text)
+    used = [(name, flag) for name, rest in lines if name in COMMANDS for flag in re.findall(r"(?<=\s)--[a-z-]+", rest)]
+    assert len(used) > 15
+    for name, flag in used:
+        flags = {flag for parameter in command.commands[name].params for flag in parameter.opts}  # type: ignore[attr-defined]
+        assert flag in flags | {"--help"}, (name, flag)
+    assert {name for name, _ in lines if name in COMMANDS} == set(COMMANDS)
