@@ -80,6 +80,8 @@ def _units(samples: Sequence[Sample]) -> Iterator[list[int]]:
     """Positions that must stay together: each group, and each sample without one, by first appearance."""
     units: dict[str | int, list[int]] = {}
     for position, sample in enumerate(samples):
+        if not isinstance(sample, Sample):
+            raise UsageError(f"samples[{position}] must be a Sample, got {type(sample).__name__}: {sample!r:.80}")
         units.setdefault(position if sample.group is None else sample.group, []).append(position)
     yield from units.values()
 

@@ -147,6 +147,9 @@ class RemoteScorer:
     async def _post(self, part: Part, name: str) -> list[Score]:
         where = f"{self.url}/v1/score"
         response = await self._request("POST", where, part.body(name))
+        if response.status_code == 413 and len(part.positions) == 1:  # its own size, so it costs no other sample
+            message = _wire.error_message(response.content)
+            return [Score.unscored(f"too large for the server: {message}", status="refused")]
         if response.status_code != 200:
             raise await self._refusal(response, where, name, len(part.positions))
         about, scores = _wire.read_answer(response.content, part, name, where)
@@ -233,7 +236,7 @@ class RemoteScorer:
                 return UnknownNameError(f"scorer at {self.url}", name, scorers)
         if status == 413:
             return UsageError(
-                f"{where} refused a request of {n_samples} sample(s) as too large: {message}; lower batch_size or "
+                f"{where} refused a request of {n_samples} samples as too large: {message}; lower batch_size or "
                 "batch_bytes (a group always travels whole), or raise the server's limits"
             )
         if response.has_redirect_location:
@@ -300,7 +303,9 @@ def _wait(future: Future[_T]) -> _T:
 
 def _address(url: str, name: str | None) -> tuple[str, str | None]:
     """The base address without a trailing slash, and the scorer's name, which may stand behind ``#``."""
-    parts = urlsplit(url)
+    if name is not None and not (isinstance(name, str) and name):
+        raise UsageError(f"name must be the name of a scorer or None, got {name!r}")
+    parts = urlsplit(str(url))
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(f"url must look like http://127.0.0.1:8008, got {url!r}")
     if parts.username or parts.password or parts.query:

@@ -99,6 +99,20 @@ def test_the_rewards_of_a_scorer_reach_the_trainer(grpo: Any, chat: bool) -> Non
     assert set(trainer._logs["extra"]) == {"vowel_share_answer", "vowel_share_reason"}
 
 
+def test_the_rewards_of_a_server_reach_the_trainer(grpo: Any) -> None:
+    pytest.importorskip("uvicorn")
+    from guerdon.serving.client import RemoteScorer
+    from guerdon.serving.config import ServeConfig
+    from guerdon.serving.server import serving
+
+    with serving(ServeConfig(port=0), {"vowels": pointwise(vowel_share, scale="probability")}) as url:
+        trainer = grpo([for_trl(RemoteScorer(url))])
+    expected = [vowel_share(Sample("p", text)).value for text in trainer._logs["completion"]]
+    assert trainer._logs["rewards"]["vowels"] == pytest.approx(
+        [math.nan if value is None else value for value in expected], nan_ok=True
+    )
+
+
 def test_samples_without_a_score_are_left_out_and_move_nothing(grpo: Any) -> None:
     trainer = grpo([for_trl(pointwise(second_only, scale="real"), name="mine")])
     mine = [prompt == PROMPTS[1] for prompt in trainer._logs["prompt"]]

@@ -225,6 +225,11 @@ def test_what_json_cannot_carry_is_the_callers_mistake_and_nothing_is_sent(
     assert stub.requests == []
 
 
+def test_what_is_no_sample_is_refused_with_its_place(stub: Stub) -> None:
+    with pytest.raises(UsageError, match=r"samples\[1\] must be a Sample, got str: '42'"):
+        remote(stub).score([Sample("p", "r"), "42"])  # type: ignore[list-item]
+
+
 def test_a_lone_surrogate_leaves_only_its_own_sample_unscored(stub: Stub) -> None:
     scores = remote(stub).score([Sample("p", "ab"), Sample("p", "a\ud800b"), Sample("p", "abc")])
     assert [score.value for score in scores] == [2.0, None, 3.0]
@@ -495,8 +500,8 @@ def test_a_refused_request_carries_the_servers_words_and_is_not_repeated(stub: S
     with pytest.raises(UsageError, match=r"with 422: prompt is empty \(at items\[0\].prompt\)"):
         remote(stub).score(samples(1))
     stub.faults = [status(413)]
-    with pytest.raises(UsageError, match=r"1 sample\(s\) as too large: full; lower batch_size or batch_bytes"):
-        remote(stub).score(samples(1))
+    with pytest.raises(UsageError, match="2 samples as too large: full; lower batch_size or batch_bytes"):
+        remote(stub).score(samples(2))
     stub.faults = [status(307, Location="http://elsewhere/v1/score")]
     with pytest.raises(UsageError, match="redirects to http://elsewhere/v1/score; use that address"):
         remote(stub).score(samples(1))
@@ -569,9 +574,12 @@ def test_scores_of_another_scale_are_refused(stub: Stub) -> None:
         ("http://user:pass@host", None, "neither a password nor a query"),
         ("http://host?scorer=a", None, "neither a password nor a query"),
         ("http://host#a", "b", "names the scorer 'a' and name is 'b'"),
+        ("http://host", "", "name must be the name of a scorer or None, got ''"),
+        ("http://host", 3, "name must be the name of a scorer or None, got 3"),
+        (None, None, "must look like .*, got None"),
     ],
 )
-def test_an_address_that_cannot_be_right_is_refused_at_once(url: str, name: str | None, message: str) -> None:
+def test_an_address_that_cannot_be_right_is_refused_at_once(url: Any, name: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         RemoteScorer(url, name)
     assert "pass@" not in str(caught.value)
@@ -633,6 +641,7 @@ def test_cancelling_the_caller_cancels_the_request(stub: Stub) -> None:
         await asyncio.to_thread(entered.wait, 10)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+        assert task.cancelled()
 
     asyncio.run(give_up())
     assert scorer.score(samples(2)) == LOCAL.score(samples(2))  # its slot is free, though the server still holds it
@@ -745,7 +754,7 @@ def live_url() -> Iterator[str]:
     from guerdon.serving.config import ServeConfig
     from guerdon.serving.server import serving
 
-    with serving(ServeConfig(port=0, token="secret", max_items=50), SERVED) as url:
+    with serving(ServeConfig(port=0, token="secret", max_items=50, max_body_bytes=100_000), SERVED) as url:
         yield url
 
 
@@ -775,16 +784,18 @@ def test_real_server_refuses_in_words_that_help(live_url: str) -> None:
         RemoteScorer(live_url, "lenght", token="secret").score(samples(1))
     with pytest.raises(UsageError, match="serves 2 scorers, so name one: length, rank"):
         _ = RemoteScorer(live_url, token="secret").name
-    with pytest.raises(UsageError, match=r"60 sample\(s\) as too large: .*at most 50"):
+    with pytest.raises(UsageError, match=r"60 samples as too large: .*at most 50"):
         RemoteScorer(live_url, "length", token="secret").score(samples(60, group_size=60))
     with pytest.raises(UsageError, match=r"is not there .404.: is .* the address of a guerdon server"):
         RemoteScorer(f"{live_url}/v1", "length", token="secret").score(samples(1))
 
 
 def test_real_server_on_a_sample_it_may_not_take_costs_no_other_score(live_url: str) -> None:
-    hostile = [Sample("p", text, group="g") for text in ("a", "\x00\ufffe", "b\ud800", "{}" * 9_000)]
-    scores = RemoteScorer(live_url, "length", token="secret").score(hostile)
-    assert [score.value for score in scores] == [1.0, 2.0, None, 18_000.0]
+    hostile = [Sample("p", text) for text in ("a", "\x00\ufffe", "b\ud800", "{}" * 9_000, "x" * 200_000, "ab")]
+    scores = RemoteScorer(live_url, "length", token="secret", batch_bytes=50_000).score(hostile)
+    assert [score.value for score in scores] == [1.0, 2.0, None, 18_000.0, None, 2.0]
+    assert [scores[index].status for index in (2, 4)] == ["refused", "refused"]
+    assert "too large for the server" in scores[4].reason
 
 
 def test_importing_the_client_loads_no_torch_and_no_web_framework() -> None:
