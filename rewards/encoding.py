@@ -20,6 +20,8 @@ from typing import Any
 from guerdon.rewards.errors import RenderError, TooLongError
 
 _PRIVATE_USE = (range(0xF0000, 0xFFFFE), range(0x100000, 0x10FFFE), range(0xE000, 0xF900))
+# Unicode's White_Space, as in Rust's regular expressions; Python's own takes U+001C to U+001F for white space too
+_WHITE_SPACE = "\t\n\x0b\x0c\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _STRETCH = 32_768  # characters
 _ABSURD = 64  # characters a token: beyond any prose or code
 _MARKER = re.compile(r"[<\[{(⟨].*\w.*[>\])}⟩]", re.DOTALL)
@@ -183,10 +185,10 @@ class SafeEncoder:
             if control.single_word and _within_word(text, match.span()):
                 continue
             piece = text[start : match.start()]
-            piece = piece.lstrip() if eats else piece
-            yield (piece.rstrip() if control.lstrip else piece), control, start
+            piece = piece.lstrip(_WHITE_SPACE) if eats else piece
+            yield (piece.rstrip(_WHITE_SPACE) if control.lstrip else piece), control, start
             start, eats = match.end(), control.rstrip
-        yield (text[start:].lstrip() if eats else text[start:]), None, start
+        yield (text[start:].lstrip(_WHITE_SPACE) if eats else text[start:]), None, start
 
     def _encode_plain(self, text: str, *, first: bool) -> list[int]:
         """Ids of plain text; where the model would still spell a control token, its letters are tokenised apart."""

@@ -25,16 +25,18 @@ def shorten(
     """The ids of the conversation cut to at most ``limit`` tokens, or to as few as these cuts can reach.
 
     First the prompt's oldest turns go, then the text of the oldest turn that is left, from its left; the prompt keeps
-    ``floor`` tokens of text (0: one turn, perhaps empty). Then, with ``cut_response``, the response is cut from its
-    right end. ids: those of the whole conversation. encode: messages to ids. spans: where the tokens of a text begin
-    and end. The cut lies at a token's edge and may take a token more than needed, since what is left is tokenised anew.
+    about ``floor`` tokens, the template's included (0: one turn, perhaps empty). Then, with ``cut_response``, the
+    response is cut from its right end. ids: those of the whole conversation. encode: messages to ids. spans: where the
+    tokens of a text begin and end. A cut lies at a token's edge and may take a token more than needed, since what is
+    left is tokenised anew.
     """
     spans = functools.cache(spans)  # each cut looks at the same texts again
-    sizes = [_size(turn, spans) for turn in chat.turns]
-    left = [sum(sizes) - gone for gone in accumulate(sizes, initial=0)]  # text of the turns after k of them went
-    system = _size(chat.system, spans)
+    around = max(0, len(ids) - _size(chat.messages, spans)) // len(chat.messages)  # the template's tokens a message
+    sizes = [_size(turn, spans) + around * len(turn) for turn in chat.turns]
+    system = _size(chat.system, spans) + around * len(chat.system)
+    left = [system + sum(sizes) - gone for gone in accumulate(sizes, initial=0)]  # of the prompt, after k turns went
 
-    droppable = max((k for k in range(len(sizes)) if left[k] + system >= floor), default=0)
+    droppable = max((k for k in range(len(sizes)) if left[k] >= floor), default=0)
     without = {0: ids}
 
     def fits(k: int) -> bool:
@@ -46,16 +48,21 @@ def shorten(
     if fits(dropped):
         return without[dropped]
 
-    rest, ids = chat.without(dropped), without[dropped]
-    budget = min(left[dropped], max(0, left[dropped] + system - floor))
-    ids = _cut_until_fit(lambda n: replace(rest, turns=_cut_left(rest.turns, n, spans)), budget, ids, limit, encode)
-    if len(ids) <= limit or not cut_response:
-        return ids
-    last = replace(rest, turns=_cut_left(rest.turns, budget, spans))
-    budget = _size(last.response, spans)
-    return _cut_until_fit(
-        lambda n: replace(last, response=_cut_right(last.response, n, spans)), budget, ids, limit, encode
+    rest = chat.without(dropped)
+    text = sum(_size(turn, spans) for turn in rest.turns)
+    budget = min(text, max(0, left[dropped] - floor))
+    kept = _cut_until_fit(
+        lambda n: replace(rest, turns=_cut_left(rest.turns, n, spans)), budget, without[dropped], limit, encode
     )
+    if len(kept) > limit and cut_response:
+        last = replace(rest, turns=_cut_left(rest.turns, budget, spans))
+        text = _size(last.response, spans)
+        kept = _cut_until_fit(
+            lambda n: replace(last, response=_cut_right(last.response, n, spans)), text, kept, limit, encode
+        )
+    if len(kept) > limit and floor:  # turn marks alone are too many: then the floor has to give
+        return shorten(chat, ids, limit, floor=0, cut_response=cut_response, encode=encode, spans=spans)
+    return kept
 
 
 def _cut_until_fit(cut: Callable[[int], Chat], budget: int, ids: list[int], limit: int, encode: Encode) -> list[int]:

@@ -78,7 +78,7 @@ class Renderer:
         """tokenizer: fast, with the final template and pad token; nobody else may hold it from here on."""
         if overlong not in get_args(Overlong):
             raise UnknownNameError("rule for over-long texts", str(overlong), get_args(Overlong))
-        if max_length is not None and (not isinstance(max_length, int) or max_length < 1):
+        if max_length is not None and (type(max_length) is not int or max_length < 1):
             raise UsageError(f"max_length must be a number of tokens >= 1, or None for no limit; got {max_length!r}")
         tokenizer.backend_tokenizer.no_padding()
         tokenizer.backend_tokenizer.no_truncation()
@@ -111,7 +111,7 @@ class Renderer:
         the tokenizer's ``model_max_length``, or no limit if it states none.
         overlong: ``error`` and ``drop`` raise TooLongError (under ``drop`` the caller leaves the sample out and counts
         it), ``truncate_prompt`` cuts the prompt from its left and never the response, ``truncate`` cuts the prompt down
-        to a quarter of max_length and then the response from its right. Closing tokens always stay.
+        to about a quarter of max_length and then the response from its right. Closing tokens always stay.
         join: how plain text is joined; it replaces the tokenizer's template. None keeps the template, and takes
         ``JoinRule.for_tokenizer`` where there is none. date: the day printed by templates that print one.
 
@@ -323,11 +323,12 @@ class Renderer:
 
     def _fitted(self, chat: Chat, ids: list[int] | RenderError) -> Rendered:
         limit = self.max_length
-        if isinstance(ids, list) and (limit is None or len(ids) <= limit):
-            return Rendered(tuple(ids))
-        if limit is None or (isinstance(ids, RenderError) and not isinstance(ids, TooLongError)):
-            assert isinstance(ids, RenderError)
+        if isinstance(ids, list):
+            if limit is None or len(ids) <= limit:
+                return Rendered(tuple(ids))
+        elif not isinstance(ids, TooLongError):
             raise ids
+        assert limit is not None  # without a limit nothing is too long
         size = f"{len(ids)} tokens" if isinstance(ids, list) else str(ids)
         if self.overlong in ("error", "drop"):
             raise self._too_long(size)
