@@ -176,8 +176,8 @@ class RemoteScorer:
         return _wire.read_listing(response.content, where)
 
     def _follow(self, about: About) -> None:
-        before, self._about = self._about, about
-        if before is not None and before.scale != about.scale:
+        before = self._about
+        if before is not None and before.scale != about.scale:  # what was known stays, so that every later call fails
             raise ScaleError(
                 f"scorer {about.name!r} at {self.url} changed its scale from {before.scale!r} to {about.scale!r} while "
                 "in use; its scores cannot be mixed: start again with the new one"
@@ -190,7 +190,7 @@ class RemoteScorer:
                 before.version,
                 about.version,
             )
-        self._versions |= {about.version}
+        self._about, self._versions = about, self._versions | {about.version}
 
     async def _request(self, method: str, where: str, body: bytes | None = None) -> httpx.Response:
         """The answer with a status that would not change; OutageError after the last try."""
@@ -204,7 +204,7 @@ class RemoteScorer:
                         response = await session.client.request(method, where, content=body)
                 except TimeoutError:
                     failure = f"no answer within {self.timeout:g} s"
-                except httpx.TransportError as error:
+                except httpx.RequestError as error:
                     failure = f"{type(error).__name__}: {error}"
                 else:
                     if response.status_code not in RETRIED and response.status_code < 500:
@@ -305,8 +305,12 @@ def _address(url: str, name: str | None) -> tuple[str, str | None]:
     """The base address without a trailing slash, and the scorer's name, which may stand behind ``#``."""
     if name is not None and not (isinstance(name, str) and name):
         raise UsageError(f"name must be the name of a scorer or None, got {name!r}")
-    parts = urlsplit(str(url))
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(str(url))
+        known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a bracket that is not closed, a port that is none
+        known = False
+    if not known:
         raise UsageError(f"url must look like http://127.0.0.1:8008, got {url!r}")
     if parts.username or parts.password or parts.query:
         raise UsageError("url must hold neither a password nor a query; pass token=... for a server that wants one")
