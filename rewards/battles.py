@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 
-from guerdon.rewards._numeric import Codes, Floats, np
+from guerdon.rewards._numeric import Codes, Floats, np, special
 from guerdon.rewards.errors import UsageError
 from guerdon.rewards.intervals import LEVEL
 from guerdon.rewards.metrics import kendall, pearson, spearman
@@ -55,31 +55,41 @@ class Battles:
     ratings: tuple[Rating, ...]
 
 
-def bradley_terry(wins: Floats, *, prior: float = 0.0, tolerance: float = 1e-10, steps: int = 10_000) -> Floats:
-    """Log-strengths from win counts, by minorise–maximise; they sum to 0.
+def bradley_terry(wins: Floats, *, prior: float = 0.0, tolerance: float = 1e-10, steps: int = 200) -> Floats:
+    """Log-strengths that make the win counts most likely; they sum to 0. Newton's method with step halving.
 
     wins: shape (..., M, M), how often i beat j (a tie is half a win each way). prior: pseudo-wins each way between
     every model and one virtual player, which make the fit finite where some model never lost. Without them the win
-    graph must be strongly connected, and UsageError says so where it is not. Zermelo 1929; Hunter 2004, eq. 3.
+    graph must be strongly connected, and UsageError says so where it is not. Zermelo 1929; Hunter 2004.
 
     >>> bradley_terry(np.array([[0., 3., 2.], [1., 0., 2.], [1., 1., 0.]])).round(7).tolist()
     [0.6302847, -0.1510853, -0.4791994]
     """
     if not prior and not _all_reach_all(wins):
         raise UsageError("no finite ratings: some models never lost to the others; give prior=0.5")
+    size = wins.shape[-1]
     games = wins + np.swapaxes(wins, -1, -2)
-    won = wins.sum(axis=-1) + prior
-    strength = np.ones(won.shape)
+    each = np.arange(size)
+
+    def loss(rating: Floats) -> Floats:
+        real = (wins * np.logaddexp(0, rating[..., None, :] - rating[..., :, None])).sum(axis=(-1, -2))
+        return np.asarray(real + prior * (np.logaddexp(0, rating) + np.logaddexp(0, -rating)).sum(axis=-1))
+
+    rating = np.zeros(wins.shape[:-1])
     for _ in range(steps):
-        rate = (games / (strength[..., :, None] + strength[..., None, :])).sum(axis=-1)
-        new = won / (rate + 2 * prior / (strength + 1))
-        if not prior:  # only then is the scale free: the virtual player has strength 1
-            new = new / np.exp(np.log(new).mean(axis=-1, keepdims=True))
-        change = float(np.max(np.abs(new - strength) / strength))
-        strength = new
-        if change < tolerance:
+        p = special.expit(rating[..., :, None] - rating[..., None, :])
+        virtual = special.expit(rating)
+        slope = (wins - games * p).sum(axis=-1) + prior * (1 - 2 * virtual)
+        curvature = -games * p * (1 - p)
+        curvature[..., each, each] = 2 * prior * virtual * (1 - virtual) - curvature.sum(axis=-1)
+        # the likelihood does not know the mean without a prior; adding 1 to every cell holds it where it is
+        step = np.linalg.solve(curvature + (0.0 if prior else 1.0), slope[..., None])[..., 0]
+        if float(np.abs(step).max()) < tolerance:
             break
-    rating = np.log(strength)
+        before = loss(rating)
+        while (worse := loss(rating + step) > before * (1 + 1e-10)).any():  # a long step may miss; the sum rounds
+            step = np.where(worse[..., None], step / 2, step)
+        rating = rating + step
     return np.asarray(rating - rating.mean(axis=-1, keepdims=True))
 
 

@@ -118,7 +118,7 @@ def samples_section(name: str, rows: SampleRows, setup: Setup) -> Section:
     def conflict(values: Floats) -> Floats:
         return _conflict_accuracy(values[rows.index], rows.truth, rows.prompts)
 
-    by_prompt = RowMeasure("accuracy on (better, worse) pairs of one prompt", clusters, conflict)
+    by_prompt = RowMeasure("conflict accuracy", clusters, conflict)
     conflicting = by_prompt.usable(values)
     measure: Measure = by_prompt
     metas: Sequence[Mapping[str, Any]] = [rows.metas[i] for i in firsts]
@@ -149,7 +149,8 @@ def samples_section(name: str, rows: SampleRows, setup: Setup) -> Section:
         name=name,
         kind="samples",
         measure=measure.name,
-        counts=_counts(rows, setup, int(used.sum()), scored),
+        unit="prompt" if measure is by_prompt else "response",
+        counts=_counts(rows, setup, scored),
         headline=headline,
         unscored_half=half,
         chance=0.5,
@@ -295,11 +296,11 @@ def _best_of(rows: SampleRows, setup: Setup, scored: Flags) -> BestOf | None:
     )
 
 
-def _counts(rows: SampleRows, setup: Setup, used: int, scored: Flags) -> Counts:
+def _counts(rows: SampleRows, setup: Setup, scored: Flags) -> Counts:
     scores = setup.scores
     return Counts(
         rows=len(rows.index),
-        used=used,
+        used=int(scored.sum()),
         tied=0,
         unscored=int((~scored).sum()),
         over_long=int(scores.over_long[rows.index].sum()),

@@ -118,6 +118,7 @@ def preferences_section(name: str, rows: PreferenceRows, setup: Setup) -> Sectio
         name=name,
         kind="preferences",
         measure="accuracy",
+        unit="pair",
         counts=_counts(rows, setup, used, scored, decided),
         headline=headline,
         unscored_half=measure.with_guess(setup.scores.values, decided, np.full(len(mine), 0.5)),

@@ -144,6 +144,7 @@ def rankings_section(name: str, rows: RankingRows, setup: Setup) -> Section:
         name=name,
         kind="rankings",
         measure=measure.name,
+        unit="ranking",
         counts=_counts(rows, setup, used, scored, decided),
         headline=headline,
         unscored_half=measure.with_guess(values, decided, chance),

@@ -36,9 +36,9 @@ class Unscored:
 class Counts:
     """What became of the rows. Nothing leaves an evaluation without being counted here.
 
-    rows: in the file. used: behind the headline. tied: labelled a tie (no response is right). unscored: a side has
-    no score, so the row is left out. over_long: unscored because too long. truncated: scored, but cut to fit.
-    identical: both responses are the same text. flipped: the label's probability is below 0.5, so the sides were
+    rows: in the file. used: that could be judged. tied: labelled a tie (no response is right). unscored: a response
+    has no score, so the row is left out. over_long: unscored because too long. truncated: scored, but cut to fit.
+    identical: two responses are the same text. flipped: the label's probability is below 0.5, so the sides were
     swapped. samples: distinct (prompt, response) that were scored.
     """
 
@@ -277,7 +277,8 @@ class Correctness:
 class Section:
     """One file or list of records.
 
-    measure: what the headline is (accuracy, top-1 accuracy, AUC). unscored_half: the headline with rows without a
+    measure: what the headline is (accuracy, top-1 accuracy, conflict accuracy, AUC); unit: what it is a mean over
+    (pair, ranking, prompt, response). unscored_half: the headline with rows without a
     score counted as chance would. chance: the headline of a coin. ceiling: that of one who knows how sure each label
     is. worst: a group for each column. low_quantile: the 10 % quantile of the headline over groups.
     """
@@ -285,6 +286,7 @@ class Section:
     name: str
     kind: Kind
     measure: str
+    unit: str
     counts: Counts
     headline: Estimate
     unscored_half: Estimate
@@ -307,12 +309,12 @@ class Section:
         """The headline with what it must be read against: the best ruler, or chance where that is higher."""
         if self.headline.value is None:
             return f"No {self.measure}: {self.headline.reason}."
-        rows = "1 row" if self.headline.n == 1 else f"{self.headline.n:,} rows"
+        rows = f"1 {self.unit}" if self.headline.n == 1 else f"{self.headline.n:,} {self.unit}s"
         text = f"{self.measure[0].upper()}{self.measure[1:]} {self.headline} on {rows}"
         known = [r for r in self.rulers if r.headline.value is not None and r.name != RANDOM]
         best = max(known, key=lambda ruler: ruler.headline.value or 0.0, default=None)
         if best is not None:
-            text += f"; the {best.name} ruler gets {best.headline.value:.3f} on the same rows"
+            text += f"; the {best.name} ruler gets {best.headline.value:.3f} on the same"
         if best is None or (best.headline.value or 0.0) < self.chance:
             return f"{text}; chance is {self.chance:.3f}. {self._against_chance()}".rstrip()
         return f"{text}. {self._against(best)}".rstrip()

@@ -1,4 +1,4 @@
-"""The plots of the page. Series differ by shape, fill or dash, not by colour alone, and every mark tells its figures."""
+"""The plots of the page. Series differ by shape, fill or dash, not by colour alone; every mark tells its figures."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def groups(shown: Sequence[Group], rulers: Sequence[str], overall: float, chance
     for i, group in enumerate(shown):
         y, headline = top + ROW * (i + 0.5), group.headline
         name = f"{shorten(group.value)} ({headline.n:,})"
-        hint = f"{group.value}: {estimate(headline)} on {headline.n:,} rows"
+        hint = f"{group.value}: {estimate(headline)} on {headline.n:,}"
         plot.text(NAME - 10, y + 4, name, "label worst" if group == worst else "label", "end", hint)
         for (place, ruler), (shape, css) in zip(drawn, RULER_MARKS, strict=False):
             value = group.rulers[place]

@@ -96,7 +96,7 @@ def _tiles(section: Section) -> str:
         (
             f"worst {group.column}",
             number(group.headline.value),
-            f"{shorten(group.value, 40)}, {group.headline.n:,} rows",
+            f"{shorten(group.value, 40)}, {group.headline.n:,} {section.unit}s",
         )
         for group in section.worst
     ]
@@ -170,7 +170,8 @@ def _group_figure(section: Section, column: str) -> list[str]:
     if len(shown) < 2 or section.headline.value is None:
         return []
     names = [ruler.name for ruler in section.rulers]
-    caption = f"{len(shown)} of {len(mine)} groups; the worst with at least {section.minimum_rows} rows is underlined."
+    rule = f"the worst with at least {section.minimum_rows} {section.unit}s is underlined."
+    caption = f"{len(shown)} of {len(mine)} groups; {rule}"
     plot = charts.groups(shown, names, section.headline.value, section.chance, worst)
     return [_figure(f"By {column}", plot, caption)]
 

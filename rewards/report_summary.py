@@ -45,7 +45,9 @@ def _section(section: Section) -> list[tuple[str, str, str]]:
     if section.ties is not None:
         lines.append(("ties told apart (AUC)", estimate(section.ties.auc), f"{section.ties.rows:,} ties"))
     for group in section.worst:
-        lines.append((f"worst {group.column}", estimate(group.headline), f"{group.value}, {group.headline.n:,} rows"))
+        lines.append(
+            (f"worst {group.column}", estimate(group.headline), f"{group.value}, {group.headline.n:,} {section.unit}s")
+        )
     counts = section.counts
     gone = {"unscored": counts.unscored, "over-long": counts.over_long, "truncated": counts.truncated}
     if any(gone.values()):

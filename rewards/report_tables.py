@@ -50,6 +50,7 @@ HOW_TO_READ = (
     "Rulers know nothing of quality and are measured on the very same rows.",
     "Temperature T: P(chosen wins) = sigmoid(margin / T). Figures under a fitted temperature come from prompts that it "
     "was not fitted on. A coin has log-loss 0.693 and Brier 0.250.",
+    "Conflict accuracy is that on (better, worse) pairs of responses to one prompt; each prompt weighs the same.",
     "JudgeBench's rule over both orders of a pair is plain accuracy where each response has its own score.",
 )
 
@@ -254,8 +255,8 @@ def _group_tables(section: Section) -> list[Table]:
         if len(mine) > GROUPS_SHOWN:
             title += f", the {GROUPS_SHOWN} largest of {len(mine)}"
         if any(not group.counted for group in mine):
-            title += f" (° fewer than {section.minimum_rows} rows: never called the worst)"
-        head = (column, "rows", section.measure, *(ruler.name for ruler in section.rulers))
+            title += f" (° fewer than {section.minimum_rows} {section.unit}s: never called the worst)"
+        head = (column, f"{section.unit}s", section.measure, *(ruler.name for ruler in section.rulers))
         found.append(Table(title, head, [_group_cells(group) for group in mine[:GROUPS_SHOWN]]))
     return found
 
