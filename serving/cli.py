@@ -17,11 +17,13 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+import guerdon
 from guerdon import __version__
 from guerdon.rewards.errors import GuerdonError, OutageError
 from guerdon.serving.commands import demo, doctor, evaluate, score, serve, train, verify
@@ -52,12 +54,29 @@ class _Commands(TyperGroup):
             if type(error).__module__.partition(".")[0] in ("typer", "click"):
                 raise
             traceback.print_exc()
-            _complain("This is a fault of guerdon, not of yours. Please report it with the lines above.")
+            if place := _code_of_the_user(error):
+                _complain(f"Error: {place} raised {type(error).__name__}: {error}", shown=True)
+                raise typer.Exit(USAGE) from error
+            _complain("This is a fault of guerdon. Please report it with the lines above.", shown=True)
             raise typer.Exit(FAULT) from error
 
 
-def _complain(message: str) -> None:
-    if os.environ.get("GUERDON_DEBUG") == "1":
+def _code_of_the_user(error: Exception) -> str | None:
+    """The innermost line of a file that is neither guerdon's nor installed: a scorer of the user's own, say."""
+    package = Path(guerdon.__file__).parent
+    # in a checkout the packages are links to folders elsewhere
+    ours = [package, *(folder for folder in package.iterdir() if folder.is_dir())]
+    installed = [os.path.realpath(folder) for folder in (*ours, sys.prefix, sys.base_prefix)]
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        file = os.path.realpath(frame.filename)
+        if os.path.isfile(file) and not any(file.startswith(folder + os.sep) for folder in installed):
+            return f"{frame.filename}:{frame.lineno}"
+    return None
+
+
+def _complain(message: str, *, shown: bool = False) -> None:
+    """One message on stderr. shown: the traceback is there already."""
+    if os.environ.get("GUERDON_DEBUG") == "1" and not shown:
         traceback.print_exc()
     print(message, file=sys.stderr)
 

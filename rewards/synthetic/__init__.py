@@ -121,7 +121,7 @@ def _padded(random: Random, task: Task, rejected: str, chosen_longer: bool) -> t
 
 
 def _pad(random: Random, text: str, where: Padding) -> str:
-    filler = random.choice(FILLERS)
+    filler = random.choice([filler for filler in FILLERS if filler not in text])
     if where == "anywhere" and random.random() < 0.5:
         return f"{filler} {text}"
     gap = " " if text.endswith((".", "!", "?")) else "\n"  # a list stays a list, the filler is no item of it

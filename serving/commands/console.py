@@ -7,18 +7,19 @@ not move the cursor, and square brackets in it are not rich's markup.
 from __future__ import annotations
 
 import json
+import math
+import numbers
 import os
 import shutil
 import sys
 import tempfile
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from guerdon.rewards.errors import MissingExtraError, UsageError
-from guerdon.rewards.types import thaw
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,7 +43,22 @@ def err() -> Console:
 
 def to_json(value: Any) -> str:
     """One line of JSON, ASCII only, so that no locale and no lone surrogate of hostile text can break the pipe."""
-    return json.dumps(thaw(value), allow_nan=False, default=str)
+    return json.dumps(_plain(value), allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can carry. ``details`` may hold anything: numpy's numbers become numbers; NaN and the unknown, text."""
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real) and math.isfinite(value):
+        return float(value)
+    return str(value)
 
 
 def print_json(value: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import time
 from pathlib import Path
 from typing import Annotated
@@ -37,6 +38,8 @@ def command(
     json_: Annotated[bool, typer.Option("--json", help="The result as JSON on stdout, the story on stderr.")] = False,
 ) -> None:
     """Make preference pairs, train a reward model, evaluate it, serve it, and score a sample over HTTP."""
+    from rich.text import Text
+
     from guerdon.rewards.errors import UsageError
     from guerdon.serving import demo
     from guerdon.serving.commands.train import watch
@@ -46,13 +49,17 @@ def command(
     terminal = console.err() if json_ else console.out()
 
     def say(step: str, line: str) -> None:
-        from rich.table import Table
-
-        grid = Table.grid(padding=(0, 1))  # a line that wraps goes on below its beginning
-        grid.add_column(width=8, style="bold")
-        grid.add_column()
-        grid.add_row(step, console.printable(line, 1000))
-        terminal.print(grid, soft_wrap=False)
+        # a line that wraps goes on below its beginning
+        wrapper = textwrap.TextWrapper(
+            width=max(40, terminal.width),
+            initial_indent=f"{step:<9}",
+            subsequent_indent=" " * 9,
+            break_long_words=False,  # a path stays one that can be copied
+            break_on_hyphens=False,
+        )
+        shown = Text(wrapper.fill(console.printable(line, 1000)))
+        shown.stylize("bold", 0, len(step))
+        terminal.print(shown)
 
     def while_serving(url: str) -> None:
         if not keep_serving:

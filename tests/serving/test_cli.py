@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import operator
 import os
 import re
 import signal
@@ -18,6 +20,7 @@ import typer
 from typer.testing import CliRunner
 
 from guerdon import __version__
+from guerdon.rewards import Score
 from guerdon.rewards.errors import ContractError, DataError, OutageError, UsageError
 from guerdon.rewards.train_config import TrainConfig
 from guerdon.serving.cli import app
@@ -138,7 +141,9 @@ def test_each_kind_of_failure_has_its_exit_code(
     def fail() -> None:
         raise error
 
-    monkeypatch.setattr("guerdon.serving.doctor.examine", fail)
+    # a fault must not come from a line of this file, which is no part of guerdon
+    broken = functools.partial(operator.truediv, 1, 0) if code == 70 else fail
+    monkeypatch.setattr("guerdon.serving.doctor.examine", broken)
     result = runner.invoke(app, ["doctor", "--json"])
     assert result.exit_code == code
     assert result.stdout == ""
@@ -146,6 +151,25 @@ def test_each_kind_of_failure_has_its_exit_code(
     assert expected in result.stderr
     # only a fault of ours shows where it happened
     assert ("Traceback" in result.stderr) == (code == 70)
+
+
+@pytest.mark.parametrize("command", ["score", "evaluate", "verify"])
+def test_what_the_users_own_code_raises_is_not_called_a_fault_of_guerdon(
+    rewards: str, tmp_path: Path, command: str
+) -> None:
+    (tmp_path / "x.jsonl").write_text('{"prompt": "hi", "response": "crash", "correct": 1}\n')
+    (tmp_path / "p.jsonl").write_text('{"prompt": "hi", "chosen": "crash", "rejected": "x"}\n')
+    arguments = {
+        "score": [str(tmp_path / "x.jsonl"), "--scorer", f"{rewards}brevity"],
+        "evaluate": [f"{rewards}brevity", "--data", str(tmp_path / "p.jsonl")],
+        "verify": [f"{rewards}brevity", "crash"],
+    }
+    result = runner.invoke(app, [command, *arguments[command]])
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "my_rewards.py:4 raised ValueError: no idea" in result.stderr.splitlines()[-1]
+    assert "Traceback" in result.stderr
+    assert "fault of guerdon" not in result.stderr
 
 
 def test_debug_shows_where_an_error_was_raised(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -586,6 +610,18 @@ def test_a_whole_file_is_as_readable_as_any_other(tmp_path: Path) -> None:
 
 def test_json_survives_lone_surrogates() -> None:
     assert json.loads(console.to_json({"text": "\ud800é"})) == {"text": "\ud800é"}
+
+
+def test_json_takes_whatever_a_scorer_puts_into_its_details() -> None:
+    np = pytest.importorskip("numpy")
+    details = {"p": float("nan"), "n": np.int64(3), "x": np.float32(0.5), (1, 2): {"path": Path("a")}, "flag": np.True_}
+    assert json.loads(console.to_json(Score(1.0, "", details).details)) == {
+        "p": "nan",
+        "n": 3,
+        "x": 0.5,
+        "(1, 2)": {"path": "a"},
+        "flag": "True",
+    }
 
 
 def test_no_flag_is_given_twice() -> None:
