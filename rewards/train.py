@@ -33,7 +33,7 @@ from guerdon.rewards.batches import Encoded, Pair, chunks, encode, rows_of, sche
 from guerdon.rewards.errors import DataError, MissingExtraError, UsageError
 from guerdon.rewards.export import export
 from guerdon.rewards.losses import bradley_terry_loss
-from guerdon.rewards.model import RewardModel
+from guerdon.rewards.model import RewardModel, pick_device
 from guerdon.rewards.network import RewardNet, shares_prompts
 from guerdon.rewards.packing import plan
 from guerdon.rewards.precision import use_bf16
@@ -76,9 +76,12 @@ class TrainResult:
 
 def train(config: TrainConfig, progress: Progress | None = None) -> TrainResult:
     """Train as told and write the checkpoint folder. Wrong input raises before the first step."""
-    states = StateFolder.claim(config)
+    accelerator = _accelerator()
+    if accelerator.is_main_process:
+        StateFolder.of(config).claim(config)
+    accelerator.wait_for_everyone()
     training, held_out = _read(config)
-    run = _Run(config, training, held_out, states)
+    run = _Run(config, training, held_out, accelerator)
     with _stop_on_signal() as stop:
         run.learn(progress, stop)
     return run.finish()
@@ -118,6 +121,20 @@ def _read_all(sources: Sequence[str], probability_column: str | None) -> list[Pr
     return records
 
 
+def _accelerator() -> Any:
+    """Accelerate's view of this process: its device, its place among the others, its collectives."""
+    try:
+        from accelerate import Accelerator
+    except ImportError as error:
+        raise MissingExtraError("training", "train") from error
+    # Without cpu=True, Accelerate on a machine without accelerators takes every process of torchrun for the only one.
+    accelerator = Accelerator(cpu=pick_device().type == "cpu")
+    kind = str(accelerator.distributed_type)
+    if not kind.endswith(("NO", "MULTI_CPU", "MULTI_GPU")):
+        raise UsageError(f"training runs on one process or with DDP; Accelerate is set to {kind}")
+    return accelerator
+
+
 # -- the run ----------------------------------------------------------------------------------------------------------
 
 
@@ -125,18 +142,11 @@ class _Run:
     """One run: everything that lives from the first step to the last."""
 
     def __init__(
-        self, config: TrainConfig, training: list[Preference], held_out: list[Preference], states: StateFolder
+        self, config: TrainConfig, training: list[Preference], held_out: list[Preference], accelerator: Any
     ) -> None:
-        try:
-            from accelerate import Accelerator
-        except ImportError as error:
-            raise MissingExtraError("training", "train") from error
-        self.config, self.states, self.held_out = config, states, held_out
-        self.accelerator = Accelerator()
-        kind = str(self.accelerator.distributed_type)
-        if not kind.endswith(("NO", "MULTI_CPU", "MULTI_GPU")):
-            raise UsageError(f"training runs on one process or with DDP; Accelerate is set to {kind}")
-        device = self.accelerator.device
+        self.config, self.held_out, self.accelerator = config, held_out, accelerator
+        self.states = StateFolder.of(config)
+        device = accelerator.device
         torch.manual_seed(config.seed)
 
         backbone = load_backbone(config.base, dropout=config.dropout, attention=config.attention)
@@ -165,7 +175,7 @@ class _Run:
         self.forward_tokens = config.forward_tokens or (2_048 if device.type == "cpu" else config.step_tokens)
         self.state = RunState()
         if config.resume:
-            self.state = states.load(self.net, self.optimiser)
+            self.state = self.states.load(self.net, self.optimiser)
         self.seconds = 0.0
         self.interrupted = False
         self.pairs_seen = 0
@@ -220,6 +230,7 @@ class _Run:
             last = number == len(parts)
             with nullcontext() if last else self.accelerator.no_sync(self.wrapped):
                 chosen, rejected = self._scores(part)
+                self._check_finite(chosen, rejected)
                 losses = pair_losses(chosen, rejected, part, self.config)
                 # DDP averages over processes: times their number, over all pairs of the step, gives the step's mean
                 loss = losses.sum() * (self.accelerator.num_processes * counts / len(pairs))
@@ -230,11 +241,6 @@ class _Run:
         self.optimiser.step()
         sums = self.accelerator.reduce(sums, "sum")
         loss_sum, correct, margin, chosen_sum, rejected_sum, n = sums.tolist()
-        if not math.isfinite(loss_sum):
-            raise UsageError(
-                f"the loss is {loss_sum} at step {self.state.step + 1}; lower learning_rate "
-                f"({self.config.learning_rate:g}) or set precision to fp32"
-            )
         return {
             "loss": loss_sum / n,
             "accuracy": correct / n,
@@ -244,6 +250,13 @@ class _Run:
             "grad_norm": float(norm) if norm is not None else 0.0,
             "learning_rate": self.config.learning_rate * rate,
         }
+
+    def _check_finite(self, *scores: Tensor) -> None:
+        if not all(torch.isfinite(values).all() for values in scores):
+            raise UsageError(
+                f"the rewards are no longer finite at step {self.state.step + 1}; lower learning_rate "
+                f"({self.config.learning_rate:g}) or set precision to fp32"
+            )
 
     def _slice(self, pairs: Sequence[Pair]) -> tuple[list[Pair], int]:
         """This process's share, and 1; or a stand-in that counts 0, since every process must take part in the step."""
@@ -260,16 +273,16 @@ class _Run:
             starts.append(starts[-1] + len(tree.branches))
         found: list[Tensor] = []
         places: list[int] = []
-        for chosen in plan([tree.length for tree in rows.trees], self.forward_tokens):
-            batch = self.net.collate([rows.trees[i] for i in chosen])
+        for members in plan([tree.length for tree in rows.trees], self.forward_tokens):
+            batch = self.net.collate([rows.trees[i] for i in members])
             with torch.autocast(self.accelerator.device.type, dtype=torch.bfloat16, enabled=self.bf16):
                 found.append(self.wrapped(batch))
-            places += [place for i in chosen for place in range(starts[i], starts[i + 1])]
+            places += [place for i in members for place in range(starts[i], starts[i + 1])]
         order = torch.empty(len(places), dtype=torch.long, device=self.accelerator.device)
         order[torch.tensor(places, device=order.device)] = torch.arange(len(places), device=order.device)
         scores = torch.cat(found)[order]
-        index = lambda positions: torch.tensor(positions, device=scores.device)  # noqa: E731
-        return scores[index(rows.chosen)], scores[index(rows.rejected)]
+        chosen_at, rejected_at = (torch.tensor(at, device=scores.device) for at in (rows.chosen, rows.rejected))
+        return scores[chosen_at], scores[rejected_at]
 
     # -- measuring and keeping ----------------------------------------------------------------------------------------
 
@@ -466,7 +479,8 @@ def _readable(asked: int | None, model: Any, tokenizer: Any) -> int | None:
 def _fit_tokenizer(model: Any, renderer: Renderer) -> None:
     """Rows for every token, and the pad id that ends no text, so that every engine pools the token we pool."""
     if model.get_input_embeddings().num_embeddings < renderer.vocab_size:
-        model.resize_token_embeddings(renderer.vocab_size)
+        # the new rows are never trained on nor read: only padding has these ids
+        model.resize_token_embeddings(renderer.vocab_size, mean_resizing=False)
     model.config.get_text_config().pad_token_id = renderer.pad_id
     model.config.pad_token_id = renderer.pad_id
 

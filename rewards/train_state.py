@@ -48,28 +48,29 @@ class StateFolder:
         self.folder = folder
 
     @classmethod
-    def claim(cls, config: TrainConfig) -> StateFolder:
-        """The state folder of a new or a resumed run; raises UsageError rather than write over someone's work."""
+    def of(cls, config: TrainConfig) -> StateFolder:
+        return cls(config.output_folder / ".training")
+
+    def claim(self, config: TrainConfig) -> None:
+        """Make the folder for a new run or check it for a resumed one; raises UsageError rather than destroy work."""
         output = config.output_folder
-        states = cls(output / ".training")
-        unfinished = states.file("state.pt").exists()
+        unfinished = self.file("state.pt").exists()
         if config.resume:
             if not unfinished:
                 raise UsageError(f"nothing to resume in {output}: it holds no unfinished run")
-            states._check_same(config)
-            return states
+            self._check_same(config)
+            return
         if config.overwrite:
-            states.discard()
+            self.discard()
         elif unfinished:
             raise UsageError(f"{output} holds an unfinished run; set resume to continue it, or overwrite to start anew")
         elif (output / CARD).exists() or (output / "config.json").exists():
             raise UsageError(f"{output} already holds a model; choose another output, or set overwrite")
         try:
-            states.folder.mkdir(parents=True, exist_ok=True)
-            _write(states.file("run.json"), json.dumps(_jsonable(config), indent=1).encode())
+            self.folder.mkdir(parents=True, exist_ok=True)
+            _write(self.file("run.json"), json.dumps(_jsonable(config), indent=1).encode())
         except OSError as error:
             raise UsageError(f"cannot write into {output}: {error.strerror or error}") from error
-        return states
 
     def file(self, name: str) -> Path:
         return self.folder / name
