@@ -15,13 +15,14 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
+from numbers import Real
 from typing import Any, Literal
 
 from guerdon.rewards.errors import UsageError
 from guerdon.rewards.types import Score
 from guerdon.verifiers._answer import MARKED, STYLES, Answer, Style, find_answer
 from guerdon.verifiers._limits import MAX_DIGITS
-from guerdon.verifiers._numbers import NUMBER, Number, numbers_in, read_number
+from guerdon.verifiers._numbers import Number, numbers_in, read_number
 from guerdon.verifiers._text import plain
 
 EXAMPLES = (
@@ -44,7 +45,8 @@ EXAMPLES = (
 )
 
 _OR = re.compile(r"\bor\b", re.IGNORECASE)
-_LISTS = re.compile(r"\band\b|&", re.IGNORECASE)
+_AND = re.compile(r"\band\b|&", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]{2}")
 _PROSE = re.compile(r"[^\d_+*/^=<>\\{}|~]*")
 _AGREEING_DIGITS = 12
 _AGREE = Fraction(1, 2 * 10**_AGREEING_DIGITS)
@@ -96,11 +98,12 @@ def check_options(*, tolerance: float | str = 0, relative_tolerance: float | str
 
 
 def _read_reference(reference: Any) -> Number | None:
-    if isinstance(reference, int) and (isinstance(reference, bool) or reference.bit_length() > 4 * MAX_DIGITS):
-        return None if isinstance(reference, bool) else Number(None)
-    if not isinstance(reference, (int, float, Decimal, Fraction, str)):
+    if isinstance(reference, bool) or not isinstance(reference, Real | Decimal | str):
         return None
-    text = str(reference)
+    try:
+        text = str(reference)
+    except ValueError:  # Python prints no integer of more than 4,300 digits
+        return Number(None)
     return read_number(text) or read_number(find_answer(text, styles=MARKED).text or "")
 
 
@@ -115,15 +118,16 @@ def _read_answer(answer: Answer) -> list[Number]:
 
 def _number_in_prose(text: str, *, said: bool) -> Number | None:
     """The number in "72 clips in 2 days": what a phrase begins with, else the only one, else, if said, the last."""
-    spans = list(numbers_in(text))
-    if not spans or not _PROSE.fullmatch(NUMBER.sub("", text)):
-        return None
-    gaps = [text[left[1] : right[0]] for left, right in pairwise(spans)]
-    leads = spans[0][0] == 0
-    if any(_LISTS.search(gap) or not gap.strip(" ,;") for gap in (gaps[:1] if leads else gaps[-1:])):
-        return None  # "3 and 4", "1, 2": a list is not one number
-    if not (leads or said or len(spans) == 1):
-        return None
+    spans = numbers_in(text)
+    between = [(0, 0), *spans, (len(text), len(text))]
+    gaps = [text[left[1] : right[0]] for left, right in pairwise(between)]
+    if not spans or not all(_PROSE.fullmatch(gap) for gap in gaps) or (not said and "!" in text):
+        return None  # 5! is a factorial where it is written down, and an exclamation where it is said
+    leads = not gaps[0]
+    if len(spans) > 1:
+        gap = gaps[1 if leads else -2]
+        if not (leads or said) or not _WORD.search(gap) or _AND.search(gap):
+            return None  # "3 and 4", "1, 2", "12 - 5": not one number
     return read_number(text[slice(*spans[0 if leads else -1])])
 
 

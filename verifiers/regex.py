@@ -74,8 +74,8 @@ def _compiled(pattern: str) -> Any:
         return re2.compile(_encodable(pattern), options)
     except re2.error as error:
         raise UsageError(
-            f"pattern {pattern!r:.80} cannot be used: {error.args[0]!s:.120}. Its syntax is RE2's, which keeps "
-            r"matching linear: no look-around (?=, ?!, ?<=, ?<!) and no back-references (\1)"
+            f"pattern {pattern!r:.80} cannot be used: {error.args[0].decode():.120}. Its syntax is RE2's, which keeps "
+            "matching linear: no look-around, no back-references, at most 1,000 repetitions"
         ) from error
 
 
