@@ -4,8 +4,8 @@
     python benchmarks/train_vs_trl.py smollm2 --data preferences_train.jsonl.gz
 
 The two trainers take turns, each run in a process of its own (A B A B …), and the ratio is that of each turn: on a
-shared machine seconds drift, ratios hold. Loading and evaluation are not timed. TRL is given our rendered ids, so that both
-see the same tokens; its own options are left at what its documentation advises for a CPU (no bf16, no gradient
+shared machine seconds drift, ratios hold. Loading and evaluation are not timed. TRL is given our rendered ids, so that
+both see the same tokens; its own options are left at what its documentation advises for a CPU (no bf16, no gradient
 checkpointing, which would only slow it down). ``--precision auto`` lets ours use bf16 where the hardware is fast at it.
 
 The physical limit: training costs about 6 floating point operations a parameter and token. What can be saved is

@@ -102,7 +102,7 @@ def test_cutting_is_asked_for_and_counted(trained):
     score = model.score([Sample("say 1", "hello " * 2_000)])[0]
     assert score.value is not None
     assert score.details["cut"] > 1_000
-    assert score.details["tokens"] == 256
+    assert 250 <= score.details["tokens"] <= 256  # cut at the end of a word
 
 
 def test_the_version_changes_with_the_weights(trained, copy, tmp_path):

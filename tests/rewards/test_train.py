@@ -80,15 +80,12 @@ def test_the_checkpoint_is_a_plain_transformers_model_that_scores_the_same(setti
     assert not info["missing_keys"]
     assert not info["unexpected_keys"]
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    conversation = [
-        {"role": "user", "content": "what is 3 times 4?"},
-        {"role": "assistant", "content": "the answer is 12"},
-    ]
+    prompt = [{"role": "user", "content": "what is 3 times 4?"}]
+    response = [{"role": "assistant", "content": "the answer is 12"}]
     text = tokenizer.apply_chat_template(prompt + response, tokenize=False)
     # as TRL scores in process: template to text, no special tokens added, right padding, logits[:, 0]
-    batch = tokenizer(
-        [text, text + "hello"], padding=True, padding_side="right", add_special_tokens=False, return_tensors="pt"
-    )
+    tokenizer.padding_side = "right"
+    batch = tokenizer([text, text + "hello"], padding=True, add_special_tokens=False, return_tensors="pt")
     with torch.no_grad():
         theirs = float(model(**batch).logits[0, 0])
     ours = RewardModel.load(folder).score([Sample(prompt, response)])[0].value
