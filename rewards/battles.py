@@ -58,9 +58,10 @@ class Battles:
 def bradley_terry(wins: Floats, *, prior: float = 0.0, tolerance: float = 1e-10, steps: int = 200) -> Floats:
     """Log-strengths that make the win counts most likely; they sum to 0. Newton's method with step halving.
 
-    wins: shape (..., M, M), how often i beat j (a tie is half a win each way). prior: pseudo-wins each way between
-    every model and one virtual player, which make the fit finite where some model never lost. Without them the win
-    graph must be strongly connected, and UsageError says so where it is not. Zermelo 1929; Hunter 2004.
+    wins: shape (..., M, M), how often i beat j (a tie is half a win each way); the diagonal says nothing. prior:
+    pseudo-wins each way between every model and one virtual player, which make the fit finite where some model never
+    lost. Without them the win graph must be strongly connected, and UsageError says so where it is not.
+    Zermelo 1929; Hunter 2004.
 
     >>> bradley_terry(np.array([[0., 3., 2.], [1., 0., 2.], [1., 1., 0.]])).round(7).tolist()
     [0.6302847, -0.1510853, -0.4791994]
@@ -68,6 +69,7 @@ def bradley_terry(wins: Floats, *, prior: float = 0.0, tolerance: float = 1e-10,
     if not prior and not _all_reach_all(wins):
         raise UsageError("no finite ratings: some models never lost to the others; give prior=0.5")
     size = wins.shape[-1]
+    wins = np.where(np.eye(size, dtype=bool), 0.0, wins)
     games = wins + np.swapaxes(wins, -1, -2)
     each = np.arange(size)
 

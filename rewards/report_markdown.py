@@ -8,16 +8,17 @@ from guerdon.rewards.report import Report, Section
 from guerdon.rewards.report_tables import HOW_TO_READ, Table, clean, figure_cells, repeat_table, ruler_tables, tables
 
 # what starts markup inside a line; a link needs "](", and an underscore inside a word means nothing
-_MARKUP = re.compile(r"[\\`*|<>&~$]|(?<=\])\(|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+_MARKUP = re.compile(r"[\\`*|~$]|(?<=\])\(|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 
 
 def escape(text: str) -> str:
-    """Text as itself inside a line or a cell.
+    """Text as itself inside a line or a cell. HTML becomes entities, which even careless renderers leave alone.
 
     >>> print(escape("a|b <i> snake_case"))
-    a\\|b \\<i\\> snake_case
+    a\\|b &lt;i> snake_case
     """
-    return _MARKUP.sub(lambda match: "\\" + match.group(), clean(text))
+    text = clean(text).replace("&", "&amp;").replace("<", "&lt;")
+    return _MARKUP.sub(lambda match: "\\" + match.group(), text)
 
 
 def to_markdown(report: Report) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from guerdon.rewards.intervals import Estimate, codes_of, folds_of, linearised, mean, share, wilson
 from scipy import stats
+
+from guerdon.rewards.intervals import Estimate, codes_of, folds_of, linearised, mean, share, wilson
 
 
 def test_wilson_agrees_with_the_worked_example_and_with_scipy() -> None:
@@ -56,7 +57,7 @@ def test_one_prompt_has_a_figure_but_no_interval_and_no_rows_have_neither() -> N
 
 
 def clustered(generator: np.random.Generator, rate: float, n_clusters: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of prompts of one to nine rows; the prompts' own rates are beta distributed (intra-cluster correlation 1/3)."""
+    """Prompts of one to nine rows whose own rates are beta distributed: the correlation inside a prompt is 1/3."""
     sizes = generator.integers(1, 10, n_clusters)
     rates = generator.beta(2 * rate, 2 * (1 - rate), n_clusters)
     clusters = np.repeat(np.arange(n_clusters), sizes)

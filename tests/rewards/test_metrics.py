@@ -8,6 +8,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn.metrics import ndcg_score, roc_auc_score
+
 from guerdon.rewards.intervals import codes_of
 from guerdon.rewards.metrics import (
     above_all_others,
@@ -29,10 +34,6 @@ from guerdon.rewards.metrics import (
     spearman,
     within_correlation,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy import stats
-from sklearn.metrics import ndcg_score, roc_auc_score
 
 # whole numbers, so that ties are frequent
 few = st.integers(-3, 3).map(float)

@@ -6,6 +6,13 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import optimize
+from scipy.special import expit
+from sklearn.metrics import brier_score_loss
+from sklearn.metrics import log_loss as sklearn_log_loss
+
 from guerdon.rewards.probabilities import (
     brier,
     brier_parts,
@@ -21,12 +28,6 @@ from guerdon.rewards.probabilities import (
     reliability_table,
     worst_calibration_error,
 )
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import optimize
-from scipy.special import expit
-from sklearn.metrics import brier_score_loss
-from sklearn.metrics import log_loss as sklearn_log_loss
 
 P = np.array([0.95, 0.9, 0.85, 0.7, 0.65, 0.4, 0.3, 0.2, 0.1, 0.05])
 Y = np.array([1, 1, 0, 1, 0, 1, 0, 0, 0, 0], dtype=float)
@@ -51,7 +52,9 @@ def test_the_worked_example() -> None:
 @given(claims)
 def test_losses_agree_with_scikit_learn(rows: list[tuple[float, bool]]) -> None:
     p, y = np.array([p for p, _ in rows]), np.array([float(y) for _, y in rows])
-    assert brier(p, y).mean() == pytest.approx(brier_score_loss(y, p, labels=[0, 1]) if len(set(y)) > 1 else np.mean((p - y) ** 2))
+    assert brier(p, y).mean() == pytest.approx(
+        brier_score_loss(y, p, labels=[0, 1]) if len(set(y)) > 1 else np.mean((p - y) ** 2)
+    )
     inside = np.clip(p, 1e-9, 1 - 1e-9)
     assert log_loss(inside, y).mean() == pytest.approx(sklearn_log_loss(y, inside, labels=[0, 1]))
 
@@ -74,7 +77,9 @@ def test_a_fractional_label_gives_the_expected_loss(m: np.ndarray, q: float) -> 
 
 
 @given(claims, st.integers(1, 12))
-def test_calibration_error_agrees_with_a_loop_over_right_closed_bins(rows: list[tuple[float, bool]], n_bins: int) -> None:
+def test_calibration_error_agrees_with_a_loop_over_right_closed_bins(
+    rows: list[tuple[float, bool]], n_bins: int
+) -> None:
     p, y = np.array([p for p, _ in rows]), np.array([float(y) for _, y in rows])
     edges = equal_width(n_bins)
     gaps, total = [], 0.0

@@ -6,9 +6,10 @@ import time
 
 import numpy as np
 import pytest
+from scipy import stats
+
 from guerdon.rewards import Sample, Scorer, check_scorer
 from guerdon.rewards.rulers import rulers
-from scipy import stats
 
 LENGTH, MARKDOWN, RANDOM = rulers()
 
