@@ -122,10 +122,9 @@ class SafeEncoder:
         plain: list[tuple[int, str]] = []
         for index, messages in enumerate(conversations):
             try:
-                strings = list(_strings(messages))
-                _check_unicode(strings)
-                if self._spells or any(self._speaks_control(string) for string in strings):
-                    results[index] = self._encode_apart(messages, strings, limit)
+                _check_unicode(messages)
+                if self._spells or any(map(self._speaks_control, _strings(messages))):
+                    results[index] = self._encode_apart(messages, limit)
                 else:
                     plain.append((index, self._bounded(self._template(messages), limit)))
             except RenderError as error:
@@ -136,21 +135,22 @@ class SafeEncoder:
         return results  # type: ignore[return-value]  # every index was filled above
 
     def count(self, messages: list[dict[str, Any]]) -> int:
-        """About how many tokens a conversation has, however long it is: exact but for the edges of its pieces."""
-        return sum(self._sizes(self._template(messages)))
+        """How many tokens a conversation has, however long it is: exact but for the edges of its stretches."""
+        n_tokens = 0
+        for text, control, _ in self._pieces(messages, None):
+            n_tokens += sum(self._sizes(self._later, text)) + (control is not None)
+        return n_tokens
 
-    def _sizes(self, text: str) -> Iterator[int]:
+    def _sizes(self, core: Any, text: str) -> Iterator[int]:
         """The number of tokens of each stretch of ``_STRETCH`` characters; memory stays bounded."""
         for start in range(0, len(text), _STRETCH):
-            yield len(self._whole.encode(text[start : start + _STRETCH], add_special_tokens=False).ids)
+            yield len(core.encode(text[start : start + _STRETCH], add_special_tokens=False).ids)
 
     def _bounded(self, text: str, limit: int | None) -> str:
+        if limit is None or len(text) <= _ABSURD * limit + _STRETCH:
+            return text
         # a stretch's edge may cost or save a few tokens, never three quarters of them
-        if (
-            limit is not None
-            and len(text) > _ABSURD * limit + _STRETCH
-            and any(size > 4 * limit for size in accumulate(self._sizes(text)))
-        ):
+        if any(size > 4 * limit for size in accumulate(self._sizes(self._whole, text))):
             raise TooLongError(f"more than {4 * limit} tokens")
         return text
 
@@ -163,32 +163,36 @@ class SafeEncoder:
             return True
         return bool(self._normalize and self._normalized.search(self._normalize(string)))
 
-    def _encode_apart(self, messages: list[dict[str, Any]], strings: list[str], limit: int | None) -> list[int]:
-        spoken = sorted({match.group() for string in strings for match in self._find.finditer(string)})
-        hidden = dict(zip(spoken, _unused_characters(strings, len(spoken)), strict=True))
-        masked = _map_strings(messages, lambda string: self._find.sub(lambda match: hidden[match.group()], string))
-        text = self._bounded(self._template(masked), limit)
-        unhide = str.maketrans({character: spoken_text for spoken_text, character in hidden.items()})
-
+    def _encode_apart(self, messages: list[dict[str, Any]], limit: int | None) -> list[int]:
         ids: list[int] = []
-        for piece, control, start in self._pieces(text):
-            ids += self._encode_plain(piece.translate(unhide), first=start == 0)
+        for text, control, start in self._pieces(messages, limit):
+            ids += self._encode_plain(text, first=start == 0)
             if control:
                 ids.append(control.id)
         return ids
 
-    def _pieces(self, text: str) -> Iterator[tuple[str, Control | None, int]]:
-        """(text before, control token, where the text starts), in order; None after the last text."""
+    def _pieces(self, messages: list[dict[str, Any]], limit: int | None) -> Iterator[tuple[str, Control | None, int]]:
+        """(plain text, the template's control token after it, where the text starts); no token after the last text."""
+        strings = list(_strings(messages))
+        spoken = sorted({match.group() for string in strings for match in self._find.finditer(string)})
+        hidden = dict(zip(spoken, _unused_characters(strings, len(spoken)), strict=True))
+        unhide = str.maketrans({character: token for token, character in hidden.items()})
+        masked = _map_strings(messages, lambda string: self._find.sub(lambda match: hidden[match.group()], string))
+        printed = self._template(masked)
+        self._bounded(printed.translate(unhide), limit)
+
         start, eats = 0, False
-        for match in self._find.finditer(text):
+        for match in self._find.finditer(printed):
             control = self._controls[match.group()]
-            if control.single_word and _within_word(text, match.span()):
+            if control.single_word and _within_word(printed, match.span()):
                 continue
-            piece = text[start : match.start()]
-            piece = piece.lstrip(_WHITE_SPACE) if eats else piece
-            yield (piece.rstrip(_WHITE_SPACE) if control.lstrip else piece), control, start
+            text = printed[start : match.start()]
+            text = text.lstrip(_WHITE_SPACE) if eats else text
+            text = text.rstrip(_WHITE_SPACE) if control.lstrip else text
+            yield text.translate(unhide), control, start
             start, eats = match.end(), control.rstrip
-        yield (text[start:].lstrip(_WHITE_SPACE) if eats else text[start:]), None, start
+        text = printed[start:]
+        yield (text.lstrip(_WHITE_SPACE) if eats else text).translate(unhide), None, start
 
     def _encode_plain(self, text: str, *, first: bool) -> list[int]:
         """Ids of plain text; where the model would still spell a control token, its letters are tokenised apart."""
@@ -274,8 +278,8 @@ def _map_strings(value: Any, change: Callable[[str], str]) -> Any:
     return value
 
 
-def _check_unicode(strings: Iterable[str]) -> None:
-    for string in strings:
+def _check_unicode(messages: Any) -> None:
+    for string in _strings(messages):
         try:
             string.isascii() or string.encode()
         except UnicodeEncodeError as error:

@@ -231,6 +231,7 @@ class Renderer:
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         self._tokenizer.save_pretrained(path)
+        _make_readable(path / "tokenizer_config.json")
         saved = {
             "format": _FORMAT,
             "max_length": self.max_length,
@@ -431,6 +432,16 @@ def _set_pad(tokenizer: Any, pad: Pad) -> Pad:
     else:
         tokenizer.pad_token = pad.token
     return replace(pad, id=int(tokenizer.pad_token_id))
+
+
+def _make_readable(config: Path) -> None:
+    """Rewrite what transformers 5 names anew to names that transformers 4 (so vLLM, SGLang) and 5 both read."""
+    settings = json.loads(config.read_text(encoding="utf-8"))
+    if settings.get("tokenizer_class") == "TokenizersBackend":
+        settings["tokenizer_class"] = "PreTrainedTokenizerFast"
+    if isinstance(settings.get("extra_special_tokens"), list):
+        settings["additional_special_tokens"] = settings.pop("extra_special_tokens")
+    config.write_text(json.dumps(settings, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _load_tokenizer(source: str) -> Any:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from guerdon.rewards.encoding import _strings, _trie, control_tokens
+from guerdon.rewards.encoding import _trie, control_tokens
 from guerdon.rewards.errors import RenderError
 from guerdon.rewards.render import JoinRule, Renderer
 from guerdon.rewards.templates import probes
@@ -48,7 +48,7 @@ def chat(prompt: str, response: str) -> list[dict[str, Any]]:
 
 
 def apart(renderer: Renderer, messages: list[dict[str, Any]]) -> list[int]:
-    return renderer._encoder._encode_apart(messages, list(_strings(messages)), None)
+    return renderer._encoder._encode_apart(messages, None)
 
 
 @pytest.fixture(scope="module", params=["toy", "minilm", "bytes", "sentencepiece", "eager"])

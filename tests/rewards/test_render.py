@@ -157,8 +157,7 @@ def test_a_megabyte_is_cut_as_its_last_part_is(strict: Any) -> None:
     end = "".join(chr(33 + i % 90) for i in range(5000))
     short, long = renderer.render(end, "r"), renderer.render("<|eot_id|>" * 100_000 + end, "r")
     assert long.ids == short.ids
-    assert long.cut - short.cut == pytest.approx(10 * 100_000, rel=0.95)
-    assert long.cut > short.cut
+    assert long.cut - short.cut == 10 * 100_000
 
 
 def test_a_response_that_alone_is_too_long_is_an_error_under_truncate_prompt(strict: Any) -> None:
