@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from guerdon import __version__
 from guerdon.rewards.errors import MissingExtraError, UsageError
-from guerdon.rewards.types import Preference, Sample, thaw
+from guerdon.rewards.types import Preference, Sample, text_of, thaw
 
 if TYPE_CHECKING:
     from guerdon.rewards.report import Report, Section
@@ -44,17 +44,22 @@ MOST_HELD_OUT = 400
 FEWEST = 50
 """Pairs of the user's own below which neither training nor evaluation would mean anything."""
 
-CHARACTERS = 800_000
-"""Text of the user's own that is used, prompts and both responses: about what the made pairs hold, three times over."""
+CHARACTERS, CHARACTERS_QUICK = 1_200_000, 150_000
+"""Text of the user's own that is used, prompts and both responses: what trains in a few minutes, or in seconds."""
+
+LONGEST = 1_500
+"""Characters of a prompt with a response: about what the small base reads. Longer ones would only be dropped."""
 
 SUM = Sample("There are 4 bags of 6 apples. Mia uses 5. How many apples are left?", "", reference="19", group="sum")
 ANSWERS = (
     "4 times 6 is 24, and 24 minus 5 is 19. The answer is 19 apples.",
-    "4 times 6 is 24. The answer is 24 apples. I hope this helps. Let me know if you need more.",
+    "4 times 6 is 24, and 24 minus 5 is 18. The answer is 18 apples. I hope this helps.",
 )
-"""Right, and longer but wrong."""
+"""Right, and longer but off by one: the mistake that a small model sees least."""
 
 _MARK = "demo.json"
+_FEW = 10
+"""Pairs below which the accuracy on a kind of mistake is not worth printing."""
 
 Say = Callable[[str, str], None]
 """Told the step's name (or an empty string) and a line about it."""
@@ -104,9 +109,8 @@ def run(
     start = time.monotonic()
     weights = _weights()
     port = _free_port(port) if serve else 0
-    _claim(out, say)
-
     train_pairs, held_out = _pairs(pairs, quick, say)
+    _claim(out, say)  # only now: a file that is wrong must not cost the model of an earlier demo
     _write(out / "train.jsonl", train_pairs)
     _write(out / "held_out.jsonl", held_out)
     result = _train(out, weights, quick, say, watch)
@@ -182,25 +186,35 @@ def _pairs(source: str | None, quick: bool, say: Say) -> tuple[list[Preference],
         )
         return made[:cut], made[cut:]
     found = read_preferences(source)
-    kept = _within(found, CHARACTERS // (6 if quick else 1))
+    short = [pair for pair in found if max(_lengths(pair)) <= LONGEST]
+    kept = _within(short, CHARACTERS_QUICK if quick else CHARACTERS)
     if len(kept) < FEWEST:
-        raise UsageError(f"{source} gives {len(kept)} pairs to use; a demo needs at least {FEWEST}")
+        raise UsageError(
+            f"{source} gives {len(kept)} pairs of at most {LONGEST} characters; a demo needs at least {FEWEST}. "
+            "guerdon train takes what a larger base can read"
+        )
     train_pairs, held_out = split_by_prompt(kept, HELD_OUT)
-    part = "" if len(kept) == len(found) else f" of {len(found):,} (a demo is short; guerdon train takes all)"
-    say("Pairs", f"{len(kept):,}{part} from {source}: {len(train_pairs):,} to train on, {len(held_out):,} held out")
+    say("Pairs", f"{len(found):,} in {source}, {len(short):,} of them short enough for the small base")
+    say(
+        "",
+        f"{len(kept):,} drawn: {len(train_pairs):,} to train on, {len(held_out):,} held out (guerdon train takes all)",
+    )
     return train_pairs, held_out[:MOST_HELD_OUT]
+
+
+def _lengths(pair: Preference) -> tuple[int, int]:
+    """Characters of the prompt with each response: what a model reads of a pair."""
+    prompt = len(text_of(pair.prompt))
+    return prompt + len(text_of(pair.chosen)), prompt + len(text_of(pair.rejected))
 
 
 def _within(pairs: Sequence[Preference], characters: int) -> list[Preference]:
     """As many pairs, drawn with a fixed seed, as the characters allow."""
-    from guerdon.rewards import text_of
-
     # not a secret: the same pairs are drawn every time
     order = random.Random(0).sample(range(len(pairs)), len(pairs))  # noqa: S311
     kept: list[int] = []
     for index in order:
-        pair = pairs[index]
-        characters -= sum(len(text_of(text)) for text in (pair.prompt, pair.prompt, pair.chosen, pair.rejected))
+        characters -= sum(_lengths(pairs[index]))
         if characters < 0:
             break
         kept.append(index)
@@ -260,16 +274,12 @@ def _evaluate(out: Path, held_out: Sequence[Preference], say: Say) -> Report:
             f"the shorter is; the mean of both, which length cannot raise, {length.balanced}",
         )
         say("", f"rank correlation of margin and length difference {length.spearman}")
-    by_error = _by_error(section)
-    if by_error:
-        worst = [f"{error.replace('_', ' ')} {value:.2f}" for error, value in sorted(by_error.items(), key=_second)]
-        say("", f"mistakes it sees least: {', '.join(worst[:3])}; best: {', '.join(worst[-2:])}")
+    mistakes = sorted((g.headline.value or 0.0, g.value, g.headline.n) for g in section.groups if g.column == "error")
+    if mistakes:
+        words = [f"{error.replace('_', ' ')} {value:.2f} (of {n})" for value, error, n in mistakes if n >= _FEW]
+        say("", f"kinds of mistake, from the one it sees least: {', '.join(words)}")
     say("", f"report: {paths['html']}")
     return report
-
-
-def _second(item: tuple[str, float]) -> float:
-    return item[1]
 
 
 def _by_error(section: Section) -> dict[str, float]:
@@ -306,7 +316,7 @@ def _serve(
             given = ", ".join(f"{name} {_shown(values[place])}" for name, values in scores.items())
             say("", f"{given}  <- {sample.response_text!r:.100}")
         if theirs is None and _prefers_second(scores[SCORER]):
-            say("", "the model falls for the longer answer, which is wrong; the verifier looks at the number alone")
+            say("", "the model falls for the longer answer: it cannot add. The verifier can; use both")
         while_serving(url)
     return url, scores
 
