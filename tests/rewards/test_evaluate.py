@@ -1035,3 +1035,32 @@ def test_published_reward_models_are_over_confident_and_one_temperature_mends_it
     assert fitted.ece_width < 0.12
     assert pairs.calibration.temperature.value is not None
     assert pairs.calibration.temperature.value > 8
+
+
+# ---------------------------------------------------------------------------------------------------- reward model
+
+
+def test_a_reward_model_repeats_its_scores_in_every_variant(tiny_llama_dir: Path) -> None:
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    from guerdon.rewards.model import RewardModel
+    from guerdon.rewards.network import RewardNet
+    from guerdon.rewards.render import Renderer
+
+    renderer = Renderer.for_training(AutoTokenizer.from_pretrained(tiny_llama_dir), max_length=128)
+    torch.manual_seed(0)
+    head = AutoModelForSequenceClassification.from_pretrained(tiny_llama_dir, num_labels=1)
+    head.resize_token_embeddings(renderer.vocab_size)
+    model = RewardModel(RewardNet(head), renderer, name="tiny", version="1")
+    records = [pair("yes " * (i + 1), "no " * (12 - i), f"say {i}") for i in range(12)] + [pair("x" * 900, "y", "long")]
+    report = evaluate(model, records)
+    section = only(report)
+    assert (section.counts.used, section.counts.unscored) == (12, 1)
+    assert section.counts.reasons[0].status == "refused"
+    ways = {repeat.way for repeat in report.repeats}
+    assert {"batch of one", "left padding", "in reversed order"} <= ways
+    for repeat in report.repeats:
+        assert repeat.max_change is not None
+        assert repeat.max_change < 1e-5
+        assert (repeat.flipped, repeat.unscored) == (0, 0)
