@@ -73,7 +73,7 @@ class FrozenDict(Mapping[str, Any]):
 
 def freeze(value: Any) -> Any:
     """Lists become tuples and mappings ``FrozenDict``, all the way down; everything else is kept as it is."""
-    if isinstance(value, FrozenDict):
+    if isinstance(value, (str, FrozenDict)):  # the common cases; the check against Mapping is slow
         return value
     if isinstance(value, Mapping):
         return FrozenDict(value)
