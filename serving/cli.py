@@ -66,7 +66,7 @@ def _code_of_the_user(error: Exception) -> str | None:
     package = Path(guerdon.__file__).parent
     # in a checkout the packages are links to folders elsewhere
     ours = [package, *(folder for folder in package.iterdir() if folder.is_dir())]
-    installed = [os.path.realpath(folder) for folder in (*ours, sys.prefix, sys.base_prefix)]
+    installed = [os.path.realpath(str(folder)) for folder in (*ours, sys.prefix, sys.base_prefix)]
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         file = os.path.realpath(frame.filename)
         if os.path.isfile(file) and not any(file.startswith(folder + os.sep) for folder in installed):

@@ -16,6 +16,7 @@ import socket
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -129,7 +130,7 @@ def _bf16(device: str) -> str:
 
 def _importable(module: str) -> Finding:
     """Whether a package can be imported; one that is installed and cannot is broken."""
-    if importlib.util.find_spec(module) is None:
+    if _spec(module) is None:
         return Finding(module, "absent", "not installed", _pip("rm"))
     try:
         version = importlib.import_module(module).__version__
@@ -137,6 +138,13 @@ def _importable(module: str) -> Finding:
         first = (str(error).strip().splitlines() or [""])[0]
         return Finding(module, "broken", f"cannot be imported: {type(error).__name__}: {first}", _reinstall(module))
     return Finding(module, "ok", str(version))
+
+
+def _spec(module: str) -> ModuleSpec | None:
+    try:
+        return importlib.util.find_spec(module)
+    except (ImportError, ValueError):  # an import hook that refuses it, or a None in sys.modules
+        return None
 
 
 # --- extras ---
@@ -253,7 +261,7 @@ def port_is_free(port: int) -> bool:
 
 def demo_weights() -> Path | None:
     """The folder of the small weights that ``guerdon demo`` starts from, or None where their package is absent."""
-    spec = importlib.util.find_spec(DEMO_WEIGHTS)
+    spec = _spec(DEMO_WEIGHTS)
     folder = Path(spec.origin).parent / "model" if spec is not None and spec.origin is not None else None
     return folder if folder is not None and (folder / "config.json").is_file() else None
 

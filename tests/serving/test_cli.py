@@ -195,6 +195,29 @@ def test_a_reader_that_leaves_the_pipe_is_no_error(rewards: str, samples: str) -
     assert "Traceback" not in done.stderr
 
 
+def test_a_base_install_gives_the_pip_line_of_what_a_command_needs(tmp_path: Path) -> None:
+    (tmp_path / "p.jsonl").write_text('{"prompt": "hi", "chosen": "a", "rejected": "b"}\n')
+    code = """
+import sys
+for name in ("torch", "transformers", "numpy", "fastapi", "uvicorn", "accelerate", "datasets", "safetensors"):
+    sys.modules[name] = None
+from typer.testing import CliRunner
+from guerdon.serving.cli import app
+for extra, arguments in {
+    "train": ["train", "-b", "x", "-d", "p.jsonl", "-o", "out"],
+    "calibration": ["evaluate", "exact", "--data", "p.jsonl"],
+    "serve": ["serve", "--scorer", "a=exact"],
+    "demo": ["demo", "--quick"],
+}.items():
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 2, result.output
+    assert f"pip install 'guerdon[{extra}]'" in result.stderr, (arguments, result.output)
+assert CliRunner().invoke(app, ["doctor"]).exit_code == 0
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 # --- verify ---------------------------------------------------------------------------------------------------------
 
 
