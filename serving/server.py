@@ -8,6 +8,7 @@ that wait at once.
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import sys
 import threading
@@ -43,6 +44,8 @@ def serve(config: ServeConfig) -> None:
     """
     if not config.scorers:
         raise UsageError("nothing to serve; name a scorer, for example --scorer math=numeric")
+    # Callers' token for this server. Left in the environment, a scorer on another server would send it there.
+    os.environ.pop(TOKEN_VARIABLE, None)
     with contextlib.closing(_bind(config.host, config.port)) as bound:
         scorers = {name: load_scorer(s.spec, **s.options) for name, s in config.scorers.items()}
         server = _Server(config, scorers)

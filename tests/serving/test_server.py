@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import signal
 import socket
@@ -315,6 +316,21 @@ def test_a_taken_port_is_said_before_anything_is_loaded() -> None:
 def test_a_host_that_is_not_ours_is_named() -> None:
     with pytest.raises(UsageError, match="cannot listen on"):
         serve(ServeConfig(host="203.0.113.7", token="t", scorers={"x": ScorerSpec("absent.py:never_loaded")}))
+
+
+def test_the_callers_token_is_not_left_for_scorers_on_other_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str | None] = []
+
+    def load(spec: str, **options: Any) -> Any:
+        seen.append(os.environ.get("GUERDON_TOKEN"))
+        raise UsageError("far enough")
+
+    monkeypatch.setenv("GUERDON_TOKEN", "s3cret")
+    monkeypatch.setattr("guerdon.serving.server.load_scorer", load)
+    config = ServeConfig(port=0, token="s3cret", scorers={"other": ScorerSpec("http://127.0.0.1:1#a")})
+    with pytest.raises(UsageError, match="far enough"):
+        serve(config)
+    assert seen == [None]
 
 
 def test_nothing_to_serve_is_a_mistake() -> None:
