@@ -141,7 +141,7 @@ class RewardModel:
         try:
             rendered = self.renderer.render(sample.prompt, sample.response)
         except TooLongError as error:
-            return Score.unscored(str(error), status="refused")
+            return Score.unscored(str(error), {"over_long": True}, status="refused")
         return Prepared(sample, rendered.ids, (("cut", rendered.cut),))
 
     def run(self, batch: Sequence[Prepared]) -> list[Score]:

@@ -94,6 +94,7 @@ def test_an_over_long_sample_is_refused_and_its_neighbours_are_scored(trained):
     assert long.value is None
     assert long.status == "refused"
     assert "256" in long.reason
+    assert long.details["over_long"]
     assert short.value is not None
 
 
