@@ -276,6 +276,7 @@ _CLAUSE = re.compile(
 )
 _MATHEMATICS_FOLLOWS = re.compile(r"[\s*_:：]{0,9}[-+−$\\(\[{\d]|[\s*_:：]{0,9}[A-J]\b")
 _DOLLARS = re.compile(r"\$(?:\$([^$\n]+)\$\$|(?<![\\$\d]\$)(?=\S)([^$\n]+)(?<=[^\s\\])\$(?![\d$]))")
+_JOINS_NUMBERS = frozenset({" and ", ", and ", " or ", ", or "})
 _GIVES_UP = re.compile(
     r"(?:(?:could|can) ?(?:not|n't)|unable to|not able to) (?:be )?(?:determine|find|solve|compute|answer|tell)"
     r"|do(?: not|n't) know\b|rules? (?:it|this|that|them) out\b"
@@ -350,8 +351,18 @@ def _last_formula(text: str, start: int, end: int) -> Answer | None:
 
 
 def _last_number(text: str, start: int, end: int) -> Answer | None:
-    match = next(backwards(NUMBER, text, start, end), None)
-    return _some("number", text, number_span(text, match)) if match else None
+    """The last number; with the ones before it if "and" or "or" joins them, since then none of them is the answer."""
+    matches = backwards(NUMBER, text, start, end)
+    last = next(matches, None)
+    if last is None:
+        return None
+    begin, stop = number_span(text, last)
+    for match in matches:
+        earlier = number_span(text, match)
+        if text[earlier[1] : begin] not in _JOINS_NUMBERS:
+            break
+        begin = earlier[0]
+    return _some("number", text, (begin, stop))
 
 
 # --- small tools ------------------------------------------------------------------------------------------------------

@@ -35,10 +35,11 @@ class Number:
 
 NUMBER = re.compile(
     r"\d(?<![\w,^]\d)(?<![\w)\]}]\.\d)(?<![\^_]\{\d)"
-    r"(?:\d* \d+/\d+|[\d,.]*)(?:/\d+)?(?:[eE][-+]?\d+)?(?:\^\{?-?\d+\}?)?(?: ?\\?%)?"
+    r"(?:\d* \d+/\d+|[\d,.]*)(?:/\d+)?(?:[eE][-+]?\d+)?(?:\^\{?-?\d+\}?)?"
+    r"(?: ?\\?%| (?:percent|dozen|hundred|thousand|million|billion|trillion)\b)?"
 )
-"""One number in prose, from its first digit on; ``number_span`` adds what stands before. Each run of digits is entered
-once. It begins with a digit and looks back from there, which is what makes the scan fast."""
+"""One number in prose, from its first digit on; ``number_span`` adds what belongs to it on both sides. Each run of
+digits is entered once. It begins with a digit and looks back from there, which is what makes the scan fast."""
 
 _MEASURES = """
 km kilometer kilometers kilometre kilometres; m meter meters metre metres; cm centimeter centimeters centimetre
@@ -79,6 +80,7 @@ _POWER_OF_TEN = re.compile(r"10 ?\^ ?(?:\{ ?([-+]?\d+) ?\}|([-+]?\d+))")
 _DECIMAL = re.compile(r"(\d[\d,]*(?: \d\d\d(?!\d))*)?(?:\.(\d*))?(?:\\overline ?(?:\{(\d+)\}|(\d)))?")
 _EXPONENT = re.compile(r"[eE]([-+]?\d+)| ?(?:\\times|\\cdot|\*|x) ?10 ?\^ ?(?:\{ ?([-+]?\d+) ?\}|([-+]?\d+))")
 _SLASH = re.compile(r" ?/ ?(?=[\d.])")
+_NEXT_WORD = re.compile(r" ?([^\W\d_]{1,12}|°)(?:\^\{?[23]\}?|[²³])?(?!\w)")
 _ORDINAL = re.compile(r"(?:\^\{?)?(?:st|nd|rd|th)\}?(?![a-z])")
 _POWER_OF_UNIT = re.compile(r"(.+?) ?\^ ?\{?([23])\}?")
 _UNIT_WORD = re.compile(r"[^\W\d_]+(?:['’/.-][^\W\d_]+)?")
@@ -114,14 +116,21 @@ def numbers_in(text: str) -> list[tuple[int, int]]:
 
 
 def number_span(text: str, match: re.Match[str]) -> tuple[int, int]:
-    """The span of a match of ``NUMBER`` with its sign, currency and leading point, without punctuation after it."""
+    """The span of a match of ``NUMBER`` with its sign, currency, leading point and measure, without punctuation."""
     start, end = match.span()
     while text[end - 1] in ".,":
         end -= 1
     start -= text.startswith(".", start - 1) and start > 0
     for signs in ("$€£¥₹", "\\", "-+−–", "$€£¥₹"):
         start -= start > 0 and text[start - 1] in signs and not (signs[0] == "-" and _follows(text, start - 1))
-    return start, end
+    after = _NEXT_WORD.match(text, end)
+    return start, after.end() if after and after[1] in _SHORT and after[1] != "in" else end
+
+
+def goes_on(text: str, end: int) -> bool:
+    """Whether the word after a number changes it, as in "3 and a half" and "5 over 7"."""
+    after = _NEXT_WORD.match(text, end)
+    return after is not None and after[1].lower() in _NO_UNITS
 
 
 def _follows(text: str, sign: int) -> bool:

@@ -104,10 +104,13 @@ def verifier_module(name: str) -> ModuleType:
     from importlib.metadata import entry_points
 
     for entry in entry_points(group=GROUP, name=name):
-        module = entry.load()
-        if not callable(getattr(module, "verify", None)):
-            raise ContractError(f"verifier {name!r} ({entry.value}) must be a module with a function named verify")
-        return module  # type: ignore[no-any-return]
+        module: ModuleType = entry.load()
+        verify = getattr(module, "verify", None)
+        if not callable(verify) or list(inspect.signature(verify).parameters)[:2] != ["response", "reference"]:
+            raise ContractError(
+                f"verifier {name!r} ({entry.value}) must be a module with verify(response, reference, *, options)"
+            )
+        return module
     raise UnknownNameError("verifier", name, names())
 
 

@@ -54,8 +54,8 @@ _ONE = re.compile(r"[(\[]?([A-J])[)\]]?[.:]?")
 _BETWEEN = re.compile(r"\s*(?:[,;/&]|\band\b|\bor\b|\s)\s*", re.IGNORECASE)
 _WITH_TEXT = re.compile(r"(?:[(\[]([A-Ja-j])[)\]][.:]?|([A-J])(?:[).:]| [-–—]))\s*(.+)", re.DOTALL)
 _MENTION = re.compile(
-    r"\b(?:option|choice|choose|select|pick) [(*\[]{0,3}([A-J])\b|\(([A-J])\)|^[*(]{0,3}([A-J])[*)]{0,3}[.:]?$"
-    r"|\b([A-J])[*)]{0,3} is (?:the )?(?:correct|right|best)",
+    r"\b(?:option|choice|choose|select|pick) [(*\[]{0,3}([A-J])\b|\(([A-J])\)"
+    r"|^[*(]{0,3}([A-J])(?:[).:] |[*)]{0,3}[.:]?$)|\b([A-J])[*)]{0,3} is (?:the )?(?:correct|right|best)",
     re.MULTILINE,
 )
 _REJECTED = re.compile(r"[)*.:]{0,4} (?:is|are|was|would be|can be) (?:not|wrong|incorrect|false|ruled|excluded)")
@@ -125,8 +125,11 @@ def _reference_letters(reference: Any, options: Mapping[str, str]) -> frozenset[
     return _letters(reference, options) if isinstance(reference, str) else None
 
 
-def _letters(text: str, options: Mapping[str, str]) -> frozenset[str] | None:
-    """The options that a text names, if it says nothing else; several when it contradicts itself."""
+def _letters(text: str, options: Mapping[str, str], *, free_text: bool = True) -> frozenset[str] | None:
+    """The options that a text names, if it says nothing else; several when it contradicts itself.
+
+    free_text: whether a letter may be followed by words that are no option's text, as in "B: since it is heavier".
+    """
     if len(text) > _LONGEST:
         return None
     text = plain(text)
@@ -141,7 +144,7 @@ def _letters(text: str, options: Mapping[str, str]) -> frozenset[str] | None:
     match = _WITH_TEXT.fullmatch(text)
     letter, said = ((match[1] or match[2]).upper(), normal(match[3])) if match else (text[:1], normal(text[1:]))
     named = {other for other, option in options.items() if option == said}
-    if match or letter in named:  # "B: iron", or "B iron" where iron is known to be B
+    if letter in named or (match and (free_text or named)):
         return frozenset({letter, *(named if letter not in named else ())})
     return None
 
@@ -149,11 +152,12 @@ def _letters(text: str, options: Mapping[str, str]) -> frozenset[str] | None:
 def _named_last(response: str, options: Mapping[str, str]) -> tuple[Answer, frozenset[str] | None]:
     """The option that a response without a marked answer names: all it says, its last line, or its last mention."""
     start, end = trim(response, *final_part(response))
-    for begin in (start, response.rfind("\n", start, end) + 1):
-        if picked := _letters(response[max(begin, start) : end][: _LONGEST + 1], options):
-            return Answer(response[max(begin, start) : end], max(begin, start), end), picked
+    last_line = max(start, response.rfind("\n", start, end) + 1)
+    for begin in (start, last_line):
+        if picked := _letters(response[begin:end], options, free_text=False):
+            return Answer(response[begin:end], begin, end), picked
     for match in backwards(_MENTION, response, start, end):
         if not _REJECTED.match(response, match.end(), end):
-            letter = match[match.lastindex or 0]
-            return Answer(letter, *match.span(match.lastindex or 0)), frozenset(letter)
+            span = match.span(match.lastindex or 0)
+            return Answer(response[slice(*span)], *span), frozenset(response[slice(*span)])
     return Answer(None, reason="the response names no option" if start < end else "nothing is said"), None

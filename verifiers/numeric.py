@@ -22,7 +22,7 @@ from guerdon.rewards.errors import UsageError
 from guerdon.rewards.types import Score
 from guerdon.verifiers._answer import MARKED, STYLES, Answer, Style, find_answer
 from guerdon.verifiers._limits import MAX_DIGITS
-from guerdon.verifiers._numbers import Number, numbers_in, read_number
+from guerdon.verifiers._numbers import Number, goes_on, numbers_in, read_number
 from guerdon.verifiers._text import plain
 
 EXAMPLES = (
@@ -47,7 +47,7 @@ EXAMPLES = (
 _OR = re.compile(r"\bor\b", re.IGNORECASE)
 _AND = re.compile(r"\band\b|&", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{2}")
-_PROSE = re.compile(r"[^\d_+*/^=<>\\{}|~]*")
+_PROSE = re.compile(r"[^\d_+*/^=<>\\{}|~!]*")
 _AGREEING_DIGITS = 12
 _AGREE = Fraction(1, 2 * 10**_AGREEING_DIGITS)
 
@@ -68,7 +68,7 @@ def verify(
     differ; relative_tolerance: the same as a share of the larger one. Both are read as decimals, so 0.1 is 1/10.
     percent: with a percent sign on one side only, p% is p/100 or p ("either"), only p/100 ("value"), only p ("ignore").
     units: on one side only they are always dropped; on both they must be the same ("match") or are dropped ("ignore");
-    with "refuse", an answer with a unit, a currency sign or words is no number. styles: how an answer may be given.
+    with "refuse", an answer with a unit or currency sign is no number. styles: how an answer may be given.
     """
     expected = _read_reference(reference)
     if expected is None:
@@ -118,17 +118,22 @@ def _read_answer(answer: Answer) -> list[Number]:
 
 def _number_in_prose(text: str, *, said: bool) -> Number | None:
     """The number in "72 clips in 2 days": what a phrase begins with, else the only one, else, if said, the last."""
+    if said and text.endswith("!"):  # a factorial where it is written down, an exclamation where it is said
+        return read_number(text.rstrip("!")) or _number_in_prose(text.rstrip("!"), said=True)
     spans = numbers_in(text)
+    if not spans or not _WORD.search(text):
+        return None
     between = [(0, 0), *spans, (len(text), len(text))]
     gaps = [text[left[1] : right[0]] for left, right in pairwise(between)]
-    if not spans or not all(_PROSE.fullmatch(gap) for gap in gaps) or (not said and "!" in text):
-        return None  # 5! is a factorial where it is written down, and an exclamation where it is said
     leads = not gaps[0]
+    chosen = spans[0 if leads else -1]
+    if not all(_PROSE.fullmatch(gap) for gap in gaps) or goes_on(text, chosen[1]):
+        return None
     if len(spans) > 1:
         gap = gaps[1 if leads else -2]
         if not (leads or said) or not _WORD.search(gap) or _AND.search(gap):
             return None  # "3 and 4", "1, 2", "12 - 5": not one number
-    return read_number(text[slice(*spans[0 if leads else -1])])
+    return read_number(text[slice(*chosen)])
 
 
 def _same(
