@@ -240,8 +240,8 @@ def _train(
     say("Train", "a Bradley–Terry reward model from all-MiniLM-L6-v2 (22 million parameters)")
     config = TrainConfig(
         base=str(weights),
+        # what chooses the weights is split off these; the held-out pairs stay unseen until the evaluation
         data=(str(out / "train.jsonl"),),
-        eval_data=(str(out / "held_out.jsonl"),),
         output=str(out / "model"),
         epochs=1.0 if quick else 2.0,
         overlong="drop",  # counted; the small base reads 512 tokens at most

@@ -524,6 +524,29 @@ def test_a_missing_file_of_options_is_named(trained: list[TrainConfig]) -> None:
     assert "nowhere.toml" in result.stderr
 
 
+def test_a_model_is_trained_evaluated_and_scored_with_from_the_command_line(
+    tiny_llama_dir: Path, pairs: str, samples: str, tmp_path: Path
+) -> None:
+    folder = str(tmp_path / "model")
+    arguments = ["train", "-b", str(tiny_llama_dir), "-d", pairs, "-o", folder, "--held-out", "0.3", "--epochs", "1"]
+    result = runner.invoke(app, [*arguments, "--json"])
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["steps"] == found["steps_planned"] > 0
+    assert found["counts"]["pairs"] + found["held_out"]["held_out_pairs"] == 20
+    assert "held-out accuracy" in result.stderr
+
+    again = runner.invoke(app, arguments)
+    assert again.exit_code == 2
+    assert "overwrite" in again.stderr
+
+    report = json.loads(runner.invoke(app, ["evaluate", folder, "--data", pairs, "--json"]).stdout)
+    assert report["scale"] == "logit"
+    scores = lines(runner.invoke(app, ["score", samples, "--scorer", folder]).stdout)
+    assert [row["status"] for row in scores] == ["ok"] * 3
+    assert scores[0]["details"]["tokens"] > 0
+
+
 # --- serve ----------------------------------------------------------------------------------------------------------
 
 
