@@ -6,7 +6,7 @@
 
 FOLDER holds preferences_{train,test}.jsonl.gz and eval_rmbench.jsonl.gz (GUERDON_DATA in the tests). Prints one line of
 JSON: accuracy on the test pairs, length-balanced accuracy (the mean of the accuracy where the longer and where the
-shorter response is right), Spearman(margin, length difference), RM-Bench on 100 prompts of chat and safety, and the cost.
+shorter response is right), Spearman(margin, length difference), RM-Bench on 100 prompts of chat and safety; cost.
 """
 
 from __future__ import annotations
