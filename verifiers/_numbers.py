@@ -70,7 +70,7 @@ _INTEGER = re.compile(r"[-+]?[0-9]{1,15}")
 _RELATION = re.compile(r"[<>]|\\(?:leq?|geq?|neq?|lt|gt|in)(?![a-z])|!=")
 _LISTS = re.compile(r",(?!\d)|;|\band\b|\bor\b")
 _BRACKETS = re.compile(r"\([^()]*\)")
-_CURVE = re.compile(r"\d ?[a-zA-Z]|[a-zA-Z)}] ?\^|\\frac ?\{[^{}]*[a-zA-Z]")
+_CURVE = re.compile(r"\d ?[a-zA-Z](?![a-zA-Z])|(?:(?<![a-zA-Z])[a-zA-Z]|[)}]) ?\^|\\frac ?\{[^{}]*[a-zA-Z]")
 _ABOUT = re.compile(r"(?:about|approximately|roughly|around|exactly|only|just|a total of|\\approx|~)\s*", re.IGNORECASE)
 _SIGN = re.compile(r"([-+]) ?")
 _MONEY = re.compile(r"US\$|[$€£¥₹]|USD |EUR ")
@@ -80,7 +80,10 @@ _POWER_OF_TEN = re.compile(r"10 ?\^ ?(?:\{ ?([-+]?\d+) ?\}|([-+]?\d+))")
 _DECIMAL = re.compile(r"(\d[\d,]*(?: \d\d\d(?!\d))*)?(?:\.(\d*))?(?:\\overline ?(?:\{(\d+)\}|(\d)))?")
 _EXPONENT = re.compile(r"[eE]([-+]?\d+)| ?(?:\\times|\\cdot|\*|x) ?10 ?\^ ?(?:\{ ?([-+]?\d+) ?\}|([-+]?\d+))")
 _SLASH = re.compile(r" ?/ ?(?=[\d.])")
+# A sign right after a number, word or bracket is a minus between two things, or a hyphen.
+_BEFORE = re.compile(r"(?:(?<![\w)\]}.])[-+−–])?(?:\\?[$€£¥₹][-−]?)?\.?\Z")
 _NEXT_WORD = re.compile(r" ?([^\W\d_]{1,12}|°)(?:\^\{?[23]\}?|[²³])?(?!\w)")
+_PERCENT = re.compile(r"%|per ?cent\b")
 _ORDINAL = re.compile(r"(?:\^\{?)?(?:st|nd|rd|th)\}?(?![a-z])")
 _POWER_OF_UNIT = re.compile(r"(.+?) ?\^ ?\{?([23])\}?")
 _UNIT_WORD = re.compile(r"[^\W\d_]+(?:['’/.-][^\W\d_]+)?")
@@ -120,22 +123,16 @@ def number_span(text: str, match: re.Match[str]) -> tuple[int, int]:
     start, end = match.span()
     while text[end - 1] in ".,":
         end -= 1
-    start -= text.startswith(".", start - 1) and start > 0
-    for signs in ("$€£¥₹", "\\", "-+−–", "$€£¥₹"):
-        start -= start > 0 and text[start - 1] in signs and not (signs[0] == "-" and _follows(text, start - 1))
-    after = _NEXT_WORD.match(text, end)
-    return start, after.end() if after and after[1] in _SHORT and after[1] != "in" else end
+    before, after = _BEFORE.search(text, max(0, start - 4), start), _NEXT_WORD.match(text, end)
+    if after and after[1] in _SHORT and after[1] != "in":
+        end = after.end()
+    return before.start() if before else start, end
 
 
 def goes_on(text: str, end: int) -> bool:
     """Whether the word after a number changes it, as in "3 and a half" and "5 over 7"."""
     after = _NEXT_WORD.match(text, end)
     return after is not None and after[1].lower() in _NO_UNITS
-
-
-def _follows(text: str, sign: int) -> bool:
-    """Whether a sign stands right after a number, word or bracket and so is a minus between two things, or a hyphen."""
-    return sign > 0 and (text[sign - 1].isalnum() or text[sign - 1] in "_)]}.")
 
 
 def _ascii(text: str) -> str:
@@ -266,31 +263,30 @@ def _ungrouped(digits: str) -> str:
 
 
 def _with_suffix(number: Number, suffix: str) -> Number:
-    """The number with what stands after it: ordinal, percent, multiples of ten, a unit. Anything else is no number."""
+    """The number with what stands after it: percent or ordinal, multiples, a unit. Anything else is no number."""
     rest = suffix.strip()
-    if not rest:
-        return number
-    number = replace(number, bare=False)
-    if rest[0] == "%" or re.match(r"per ?cent\b", rest):
-        number = replace(number, percent=True, bare=rest == "%" and number.bare)
-        rest = rest.removeprefix("%") if rest[0] == "%" else re.sub(r"per ?cent", "", rest, count=1)
+    if match := _PERCENT.match(rest):
+        number, rest = replace(number, percent=True), rest[match.end() :].strip()
     elif (match := _ORDINAL.match(suffix)) and number.decimals == 0:
-        rest = rest[match.end() :]
+        rest = rest[match.end() :].strip()
     elif suffix in ("k", "K"):
-        return replace(number, value=number.value and number.value * 1000)
-    first, _, after = rest.strip().partition(" ")
-    while first.lower() in _MULTIPLES:
-        number = replace(number, value=number.value and number.value * _MULTIPLES[first.lower()])
-        rest = after
+        number, rest = _times(number, 1000), ""
+    for _ in range(2):  # "two hundred thousand"; more is no number
         first, _, after = rest.partition(" ")
+        if first.lower() in _MULTIPLES:
+            number, rest = _times(number, _MULTIPLES[first.lower()]), after
     return _with_unit(number, rest, glued=suffix[:1] == rest[:1])
+
+
+def _times(number: Number, factor: int) -> Number:
+    return replace(number, value=None if number.value is None else number.value * factor, bare=False)
 
 
 def _with_unit(number: Number, unit: str, *, glued: bool) -> Number:
     unit = unit.strip(" .-*")
     if not unit:
         return number
-    power = ""
+    number, power = replace(number, bare=False), ""
     if match := _POWER_OF_UNIT.fullmatch(unit):
         unit, power = match[1], match[2]
     for word, exponent in (("square ", "2"), ("sq ", "2"), ("sq. ", "2"), ("cubic ", "3")):
@@ -308,4 +304,9 @@ def _with_unit(number: Number, unit: str, *, glued: bool) -> Number:
 
 def _is_unit_word(word: str) -> bool:
     word = word.strip("(),'\"")
-    return len(word) > 1 and word.lower() not in _NO_UNITS and _UNIT_WORD.fullmatch(word) is not None
+    return (
+        len(word) > 1
+        and word.lower() not in _NO_UNITS
+        and word.lower() not in _MULTIPLES
+        and _UNIT_WORD.fullmatch(word) is not None
+    )

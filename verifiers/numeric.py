@@ -110,9 +110,10 @@ def _read_reference(reference: Any) -> Number | None:
 def _read_answer(answer: Answer) -> list[Number]:
     """The number of an answer; several if it offers alternatives; none if it cannot be read or is a list."""
     text = plain(answer.text or "")
-    read = [read_number(part) for part in (_OR.split(text) if "hedged" in answer.flags else [text])]
-    if None in read and "hedged" not in answer.flags:
-        read = [_number_in_prose(text, said=answer.style in ("line", "phrase"))]
+    if "hedged" in answer.flags:
+        read = [read_number(part) for part in _OR.split(text)]
+    else:
+        read = [read_number(text) or _number_in_prose(text, said=answer.style in ("line", "phrase"))]
     return [] if None in read else [number for number in read if number]
 
 
@@ -169,5 +170,6 @@ def _same(
 def _allowed(tolerance: float | str) -> Fraction | None:
     """A tolerance as an exact number, or None if it is not a finite number >= 0."""
     number = read_number(str(tolerance))
-    valid = number is not None and number.bare and number.value is not None and number.value >= 0
-    return number.value if number and valid else None
+    if number is None or number.value is None or number.value < 0 or number.percent or not number.bare:
+        return None
+    return number.value

@@ -20,11 +20,12 @@ SECONDS = 4
 
 FLOODS = [
     r"\boxed{", r"\boxed{1}", r"\boxed{1}, ", r"\boxed{1} or ", r"\boxed ", r"\boxed{\boxed{1}}", "<answer>",
-    "</answer>", "<answer>1</answer>", "<think>", "</think>", "answer: ", "Answer:\n", "the answer is not ", "answer is . ",
-    "#### ", "#### 2. x\n", "####1\n", "$", "$$", "$x$ ", r"\(", r"\[", r"\(x\)", "9", "9,", "1,234 ", "1/", "1 1/1 ", "-", ". ",
+    "</answer>", "<answer>1</answer>", "<think>", "</think>", "answer: ", "Answer:\n", "the answer is not ",
+    "answer is . ", "#### ", "#### 2. x\n", "####1\n", "$", "$$", "$x$ ", r"\(", r"\[", r"\(x\)", "9", "9,", "1,234 ",
+    "1/", "1 1/1 ", "-", ". ",
     "*", "_", "`", "\"'", "(", "{", "}", "{}", "\\", r"\text{", r"\frac{", r"\frac12", "e9", "(A) ", "A. ", "B or ",
     "that is wrong ", "I cannot determine ", "5!", "...", "½", "²", "１", "\u200b", "答案", "\n", " ", "^", "10^", "x=",
-    "%5", "a ", "~", "3 and ", "5 million ", "5 cm ",
+    "%5", "a ", "~", "3 and ", "5 million ", "5 cm ", "million ", "%",
 ]  # fmt: skip
 
 
@@ -41,8 +42,8 @@ def test_a_flood_of_any_mark_is_read_in_linear_time(flood: str) -> None:
 def test_a_flood_as_the_answer_is_judged_in_linear_time(flood: str) -> None:
     text = flood * (SIZE // 2 // len(flood))
     start = time.thread_time()
-    for response in (f"<answer>{text}</answer>", f"The answer is {text}"):
-        assert numeric.verify(response, "42").value == 0.0
+    for response in (f"<answer>{text}</answer>", f"The answer is {text}", f"\\boxed{{5 {text}}}"):
+        assert numeric.verify(response, "43").value == 0.0
         assert exact.verify(response, "Paris", ignore_punctuation=True).value == 0.0
         assert choice.verify(response, "J", prompt=text).value == 0.0
         assert format.verify(response, prompt=text).value == 0.0

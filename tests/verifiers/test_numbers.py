@@ -26,6 +26,7 @@ VALUES = [
     (r"15\text{ cm}^2", "15"), ("60°", "60"), (r"60^\circ", "60"), ("72 clips", "72"), ("5 miles per hour", "5"),
     ("12th", "12"), (r"12^{\text{th}}", "12"), ("3 million", "3000000"), ("$2.5 billion", "2500000000"), ("5k", "5000"),
     ("2 dozen eggs", "24"), ("x = 5", "5"), ("m+n = 256+37 = 293", "293"), ("f(1, 2) = 5", "5"), (r"a_{37}=19", "19"),
+    ("3 boxes * 4 = 12 apples", "12"), ("200 thousand", "200000"), ("5 hundred thousand", "500000"),
     ("about 5", "5"), ("≈ 3.14", "3.14"), (r"\frac{\sqrt{3}}{3} \approx 0.577", "0.577"),
     ("(-6)", "-6"), ("{{{5}}}", "5"), (r"\text{13}", "13"), ("**73**", "73"), (r"\boxed{7}", "7"),
     ("１２", "12"), ("٣", "3"), ("1" + "0" * 400, "1" + "0" * 400),
@@ -36,7 +37,7 @@ NONE = [
     "3 or 4", "9 and 10", "1, 2", "(1,234)", "x=3, y=4", "x > 3", r"x \ge 3", "3x-y+13=0", r"\frac{x^2}{4}=1",
     "2x", "2 x", "5m", "3ab", r"2\pi", "2π", "2 pi", "5!", "12^2", "60*60", r"60 \times 60", "5 - 3", "2-3 days",
     r"\sqrt{4}", r"\pm 3", "2E_{16}", "3 and a half", "5 more than x", "(3-9)(5-15)", r"x [ 3", "(5", "5}", "1 3/2",
-    "2^{30^{5}}", r"\frac{1}{\frac{1}{2}}",
+    "5 million million million", "2^{30^{5}}", r"\frac{1}{\frac{1}{2}}",
 ]  # fmt: skip
 
 
@@ -82,10 +83,17 @@ def test_measures_have_one_name(text: str, unit: str) -> None:
     assert number.unit == unit
 
 
-def test_only_a_number_alone_is_bare() -> None:
-    assert [number.bare for text in ("-5", "5 cm", "$5", "5%", "about 5") if (number := read_number(text))] == [
-        True, False, False, False, False,
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "bare"),
+    [
+        *[(text, True) for text in ("-5", "5%", "x = 5", "5th")],
+        *[(text, False) for text in ("5 cm", "$5", "about 5", "5k", "5 apples")],
+    ],
+)
+def test_only_a_number_alone_is_bare(text: str, bare: bool) -> None:
+    number = read_number(text)
+    assert number is not None
+    assert number.bare is bare
 
 
 def test_significant_digits_are_counted_from_the_first_that_is_not_zero() -> None:
