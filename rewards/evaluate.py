@@ -33,7 +33,7 @@ from guerdon.rewards.preferences import (
     read_samples,
     read_ties,
 )
-from guerdon.rewards.repeatability import repeats
+from guerdon.rewards.repeatability import repeats, variants_of
 from guerdon.rewards.report import Report, Section
 from guerdon.rewards.rulers import rulers as standard_rulers
 from guerdon.rewards.scorer import Scorer
@@ -87,7 +87,7 @@ def evaluate(
     clusters: what makes rows dependent: "prompt" (the whole prompt), "conversation" (its first user message), "row"
     (nothing), or a function of a record. by: columns of ``meta`` to break results down by. minimum_rows: a group with
     fewer is never called the worst. truth: where a Sample's label (0/1, true/false or a grade) stands: a column of
-    meta, a function, or None for the usual columns; the scorer does not see it.
+    meta, which is hidden from the scorer, a function of the sample, or None for the usual columns.
     repeat: pairs that are scored again alone, reversed and in every way of ``scorer.variants()`` (an optional method
     giving name -> scorer: other padding side, other precision); 0 skips this. chunk_size: samples a call, about.
     progress: called with (samples done, samples in all) after each call of the scorer.
@@ -104,11 +104,13 @@ def evaluate(
             f"chunk_size and minimum_rows must be at least 1 and repeat at least 0, "
             f"got {chunk_size}, {minimum_rows} and {repeat}"
         )
+    measures = _rulers(rulers, seed)
+    temperature = _temperature(scorer)
+    variants = variants_of(scorer) if repeat else {}
     table = SampleTable()
     placed: dict[str, _Rows] = {
         title: _place(title, items, table, cluster, truth) for title, items in _named(records, name).items()
     }
-    measures = _rulers(rulers, seed)
     start = time.perf_counter()
     scores = table.score(scorer, chunk_size=chunk_size, progress=progress)
     seconds = time.perf_counter() - start
@@ -117,8 +119,8 @@ def evaluate(
         rulers={ruler.name: table.score(ruler, chunk_size=chunk_size) for ruler in measures},
         lengths=table.lengths(),
         scale=scorer.scale,
-        temperature=_temperature(scorer),
-        by=by,
+        temperature=temperature,
+        by=tuple(dict.fromkeys(by)),
         minimum_rows=minimum_rows,
         seed=seed,
     )
@@ -133,7 +135,7 @@ def evaluate(
         samples=len(table),
         seconds=round(seconds, 3),
         sections=tuple(_section(title, rows, setup) for title, rows in placed.items()),
-        repeats=repeats(scorer, table.samples, links, scores.values, repeat),
+        repeats=repeats(scorer, variants, table.samples, links, scores.values, repeat),
     )
 
 
@@ -169,6 +171,8 @@ def _cluster_function(clusters: str | Callable[[Any], Hashable]) -> Callable[[An
 
 def _rulers(rulers: bool | Sequence[Scorer], seed: int) -> Sequence[Scorer]:
     chosen = standard_rulers(seed) if rulers is True else () if rulers is False else tuple(rulers)
+    for ruler in chosen:
+        _check_scorer(ruler)
     names = [ruler.name for ruler in chosen]
     if len(set(names)) < len(names):
         raise UsageError(f"rulers must have different names, got {names}")

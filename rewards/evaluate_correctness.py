@@ -38,6 +38,8 @@ from guerdon.rewards.types import Sample
 
 TRUTH_COLUMNS = ("truth", "label", "correct", "is_correct")
 PAIRS_A_PROMPT = 1_000  # more pairs of one prompt than this are drawn at random: they say little more
+MOST_K = 1_024  # the best-of-k curve goes no further
+_CELLS = 1_000_000
 CURVE_SHARE = 0.5  # the best-of-k curve ends at the largest k that this share of the prompts reaches
 
 Truth: TypeAlias = "str | Callable[[Sample], float | bool | None] | None"
@@ -83,16 +85,17 @@ def place_samples(
     if problems:
         raise DataError(f"{name}: which responses are right is not stated (pass truth=)", problems)
     hidden = {*TRUTH_COLUMNS, *([truth] if isinstance(truth, str) else [])}
+    prompts = codes_of(record.group if record.group is not None else text_key(record.prompt) for record in records)
     places = []
-    for record in records:
+    for record, prompt in zip(records, prompts, strict=True):
         meta = {key: value for key, value in record.meta.items() if key not in hidden}
-        places.append(table.add_sample(Sample(record.prompt, record.response, record.reference, record.group, meta)))
-    keys = [record.group if record.group is not None else text_key(record.prompt) for record in records]
+        group = f"{name} / {prompt}"  # groups of two files may have one name
+        places.append(table.add_sample(Sample(record.prompt, record.response, record.reference, group, meta)))
     return SampleRows(
         tuple(record.meta for record in records),
         np.array(places, dtype=np.intp),
         np.array(found, dtype=float),
-        codes_of(keys),
+        prompts,
         codes_of(cluster(record) for record in records),
     )
 
@@ -116,7 +119,8 @@ def samples_section(name: str, rows: SampleRows, setup: Setup) -> Section:
     clusters = rows.clusters[firsts]
 
     def conflict(values: Floats) -> Floats:
-        return _conflict_accuracy(values[rows.index], rows.truth, rows.prompts)
+        scores = values[rows.index]
+        return _conflict_accuracy(scores, rows, np.isfinite(scores))
 
     by_prompt = RowMeasure("conflict accuracy", clusters, conflict)
     conflicting = by_prompt.usable(values)
@@ -144,7 +148,8 @@ def samples_section(name: str, rows: SampleRows, setup: Setup) -> Section:
         headline = Estimate.missing("no response has a score", len(scored))
     half = Estimate.missing("an AUC has no such form")
     if measure is by_prompt:
-        half = share(_half_for_unscored(values[rows.index], rows)[conflicting], clusters[conflicting])
+        everyone = _conflict_accuracy(values[rows.index], rows, np.ones(len(scored), dtype=bool))
+        half = share(everyone[conflicting], clusters[conflicting])
     return Section(
         name=name,
         kind="samples",
@@ -170,27 +175,25 @@ def samples_section(name: str, rows: SampleRows, setup: Setup) -> Section:
     )
 
 
-def _conflict_accuracy(scores: Floats, truth: Floats, prompts: Codes) -> Floats:
+def _conflict_accuracy(scores: Floats, rows: SampleRows, kept: Flags) -> Floats:
     """P(of two responses of different truth the better one scores higher), a prompt; NaN where no two differ."""
-    figure = np.full(int(prompts.max(initial=-1)) + 1, np.nan)
-    for prompt, members in _members(prompts, np.isfinite(scores)):
-        x, y = scores[members], truth[members]
-        differ = y[:, None] > y[None, :]
-        if differ.any():
-            figure[prompt] = float(correctness(x[:, None] - x[None, :])[differ].mean())
-    return figure
-
-
-def _half_for_unscored(scores: Floats, rows: SampleRows) -> Floats:
-    """The same with every pair that has an unscored side counted half."""
     figure = np.full(int(rows.prompts.max(initial=-1)) + 1, np.nan)
-    for prompt, members in _members(rows.prompts, np.ones(len(scores), dtype=bool)):
-        x, y = scores[members], rows.truth[members]
-        differ = y[:, None] > y[None, :]
-        if differ.any():
-            margins = np.nan_to_num(x[:, None] - x[None, :], nan=0.0)
-            figure[prompt] = float(correctness(margins)[differ].mean())
+    for prompt, members in _members(rows.prompts, kept):
+        figure[prompt] = _concordance(scores[members], rows.truth[members])
     return figure
+
+
+def _concordance(scores: Floats, truth: Floats) -> float:
+    """Share of the pairs of different truth that the scores order rightly, half where a score is NaN or equal."""
+    right, total = 0.0, 0
+    rows = max(1, _CELLS // len(scores))  # a block at a time, so that memory stays bounded in very large groups
+    for start in range(0, len(scores), rows):
+        block = slice(start, start + rows)
+        differ = truth[block, None] > truth[None, :]
+        margins = np.nan_to_num(scores[block, None] - scores[None, :], nan=0.0)
+        right += float(correctness(margins)[differ].sum())
+        total += int(differ.sum())
+    return right / total if total else np.nan
 
 
 def _members(prompts: Codes, kept: Flags) -> list[tuple[int, Codes]]:
@@ -207,6 +210,8 @@ def _pairs(rows: SampleRows, scored: Flags, seed: int) -> tuple[Codes, Codes, Co
     empty = np.zeros(0, dtype=np.intp)
     betters, worses = [empty], [empty]
     for _, members in _members(rows.prompts, scored):
+        if len(members) > PAIRS_A_PROMPT:
+            members = generator.choice(members, PAIRS_A_PROMPT, replace=False)
         truth = rows.truth[members]
         better, worse = np.nonzero(truth[:, None] > truth[None, :])
         if len(better) > PAIRS_A_PROMPT:
@@ -257,19 +262,17 @@ def _best_of(rows: SampleRows, setup: Setup, scored: Flags) -> BestOf | None:
     """Curves averaged over the prompts that reach the last k, None unless that k is at least 2."""
     groups = [members for _, members in _members(rows.prompts, scored)]
     sizes = np.sort([len(members) for members in groups])
-    last = int(sizes[int(np.floor((1 - CURVE_SHARE) * (len(sizes) - 1)))])
+    last = min(MOST_K, int(sizes[int(np.floor((1 - CURVE_SHARE) * (len(sizes) - 1)))]))
     if last < 2:
         return None
     kept = [members for members in groups if len(members) >= last]
     values = setup.scores.values[rows.index]
 
-    def average(curve: Callable[[Floats, Floats], Floats], scores: Floats | None) -> Floats:
-        truth = rows.truth
-        curves = [curve((truth if scores is None else scores)[m], truth[m])[:last] for m in kept]
-        return np.asarray(np.mean(curves, axis=0))
+    def average(curve: Callable[[Floats, Floats, int], Floats], scores: Floats) -> Floats:
+        return np.asarray(np.mean([curve(scores[m], rows.truth[m], last) for m in kept], axis=0))
 
-    curve, oracle = average(best_of_n, values), average(best_of_n, None)
-    drawn, drawn_oracle = average(best_of_first, values), average(best_of_first, None)
+    curve, oracle = average(best_of_n, values), average(best_of_n, rows.truth)
+    drawn, drawn_oracle = average(best_of_first, values), average(best_of_first, rows.truth)
     ruler_curves = []
     for name, scores in setup.rulers.items():
         measured = scores.values[rows.index]

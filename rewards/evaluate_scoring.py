@@ -73,7 +73,7 @@ class SampleTable:
         return self._index[key]
 
     def add_sample(self, sample: Sample) -> int:
-        """The index of a sample that is kept as it is, with its own group and meta; never merged with another."""
+        """The index of a sample that is kept as it is, with its meta; never merged with another."""
         self.samples.append(sample)
         return len(self.samples) - 1
 

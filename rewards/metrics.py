@@ -193,11 +193,11 @@ def within_correlation(scores: Floats, quality: Floats) -> tuple[Floats, npt.NDA
 # ---------------------------------------------------------------------------------------------------- best of n
 
 
-def best_of_n(scores: Floats, truth: Floats) -> Floats:
-    """Expected truth of the highest-scored of n responses drawn without replacement, for n = 1 … N.
+def best_of_n(scores: Floats, truth: Floats, most: int | None = None) -> Floats:
+    """Expected truth of the highest-scored of n responses drawn without replacement, for n = 1 … most (default N).
 
     scores, truth: shape (N,). Unbiased over all subsets: with the responses sorted by score and i counted from 0,
-    sum over i of C(i, n-1) truth_i / C(N, n); ties are averaged. Gives shape (N,). Equal to pass@n when the scores
+    sum over i of C(i, n-1) truth_i / C(N, n); ties are averaged. Gives shape (most,). Equal to pass@n when the scores
     are the (binary) truth itself: 1 - C(N-c, n) / C(N, n) (Chen et al. 2021).
 
     >>> round(float(best_of_n(np.array([.1, .4, .3, .9]), np.array([0., 1., 0., 1.]))[1]), 7)
@@ -206,7 +206,7 @@ def best_of_n(scores: Floats, truth: Floats) -> Floats:
     total = len(scores)
     _, level, sizes = np.unique(scores, return_inverse=True, return_counts=True)
     by_level = np.bincount(level, weights=truth) / sizes
-    n = np.arange(1, total + 1)
+    n = np.arange(1, (total if most is None else min(most, total)) + 1)
     # P(the best of n lies at or below a level) = C(m, n) / C(N, n), m responses being at or below it
     below = np.concatenate([[0], np.cumsum(sizes)])[:, None]
     with np.errstate(invalid="ignore"):
@@ -220,12 +220,13 @@ def _log_choose(n: Floats | Codes, k: Floats | Codes) -> Floats:
     return np.asarray(special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(np.maximum(n - k, 0) + 1))
 
 
-def best_of_first(scores: Floats, truth: Floats) -> Floats:
-    """Truth of the highest-scored of the first k responses in the order drawn, k = 1 … N, ties averaged (PPE's curve).
+def best_of_first(scores: Floats, truth: Floats, most: int | None = None) -> Floats:
+    """Truth of the highest-scored of the first k responses in the order drawn, k = 1 … most, ties averaged (as PPE).
 
     >>> best_of_first(np.array([.2, .9, .5, .7]), np.array([1., 0., 1., 1.])).tolist()
     [1.0, 0.0, 0.0, 0.0]
     """
+    scores, truth = scores[:most], truth[:most]
     best = np.maximum.accumulate(scores)
     starts = np.concatenate([[True], best[1:] > best[:-1]])
     # running sums over the responses that hold the best score so far, restarted whenever it is beaten

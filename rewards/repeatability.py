@@ -16,13 +16,30 @@ from guerdon.rewards.scorer import Scorer
 from guerdon.rewards.types import Sample, Score
 
 
+def variants_of(scorer: Scorer) -> Mapping[str, Scorer]:
+    """What the scorer's optional method ``variants()`` gives. Raises UsageError where that is no mapping."""
+    method: Any = getattr(scorer, "variants", None)
+    if method is None:
+        return {}
+    variants = method()
+    if not isinstance(variants, Mapping):
+        raise UsageError(f"{scorer.name!r}.variants() must give a mapping of names to scorers, got {variants!r:.80}")
+    return variants
+
+
 def repeats(
-    scorer: Scorer, samples: Sequence[Sample], links: Sequence[tuple[int, int]], first: Floats, rows: int
+    scorer: Scorer,
+    variants: Mapping[str, Scorer],
+    samples: Sequence[Sample],
+    links: Sequence[tuple[int, int]],
+    first: Floats,
+    rows: int,
 ) -> tuple[Repeat, ...]:
     """Score some samples together, then in other ways, and compare.
 
-    links: pairs of samples whose order matters. first: values of all samples in the evaluation's own run. rows: pairs
-    to take (samples, when there are no pairs); they are spread evenly over the lengths, so that padding is exercised.
+    variants: of the scorer, which must give the same. links: pairs of samples whose order matters. first: values of
+    all samples in the evaluation's own run. rows: pairs to take (samples, when there are no pairs); they are spread
+    evenly over the lengths, so that padding is exercised.
     """
     if rows == 0:
         return ()
@@ -37,7 +54,7 @@ def repeats(
         "in reversed order": _values(ask(scorer, subset[::-1]))[::-1],
         "in the evaluation's own batches": first[indices],
     }
-    for name, variant in _variants(scorer).items():
+    for name, variant in variants.items():
         ways[name] = _values(ask(variant, subset))
     return tuple(_compare(way, together, values, pairs) for way, values in ways.items())
 
@@ -49,16 +66,6 @@ def _spread(samples: Sequence[Sample], links: Sequence[tuple[int, int]], rows: i
     if len(order) <= rows:
         return order
     return [order[i] for i in np.linspace(0, len(order) - 1, rows).astype(int)]
-
-
-def _variants(scorer: Scorer) -> Mapping[str, Scorer]:
-    method: Any = getattr(scorer, "variants", None)
-    if method is None:
-        return {}
-    variants = method()
-    if not isinstance(variants, Mapping):
-        raise UsageError(f"{scorer.name!r}.variants() must give a mapping of names to scorers, got {variants!r:.80}")
-    return variants
 
 
 def _values(scores: Sequence[Score]) -> Floats:

@@ -314,7 +314,7 @@ class Section:
         known = [r for r in self.rulers if r.headline.value is not None and r.name != RANDOM]
         best = max(known, key=lambda ruler: ruler.headline.value or 0.0, default=None)
         if best is not None:
-            text += f"; the {best.name} ruler gets {best.headline.value:.3f} on the same"
+            text += f"; the {best.name} ruler gets {best.headline.value:.3f} on the same {self.unit}s"
         if best is None or (best.headline.value or 0.0) < self.chance:
             return f"{text}; chance is {self.chance:.3f}. {self._against_chance()}".rstrip()
         return f"{text}. {self._against(best)}".rstrip()

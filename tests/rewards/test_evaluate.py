@@ -746,6 +746,28 @@ def test_best_of_k_ends_where_half_the_prompts_still_reach_and_counts_those_left
     assert (len(best.curve), best.prompts, best.left_out) == (6, 4, 1)
 
 
+def test_groups_of_two_files_with_one_name_are_kept_apart() -> None:
+    scorer = Recorder()
+    samples = [Sample("p", f"{i}", group="g0", meta={"label": i}) for i in (0, 1)]
+    evaluate(scorer, {"a": samples, "b": samples, "pairs": [pair("1", "0")]}, rulers=False, repeat=0)
+    groups = [sample.group for sample in scorer.asked]
+    assert len(set(groups)) == 3
+    assert sorted(map(groups.count, set(groups))) == [2, 2, 2]
+
+
+def test_one_prompt_with_thousands_of_responses_stays_bounded() -> None:
+    generator = random.Random(0)
+    records = [Sample("p", f"{generator.gauss(i % 2, 1)} {i}", meta={"label": i % 2}) for i in range(2500)]
+    section = quick(NUMBER, records)
+    scores, truth = [number_in_text(r) for r in records], [r.meta["label"] for r in records]
+    assert section.headline.value == pytest.approx(roc_auc_score(truth, scores))
+    assert section.pairs is not None
+    assert section.pairs.pairs == 1000
+    assert section.correctness is not None
+    assert section.correctness.best_of is not None
+    assert len(section.correctness.best_of.curve) == 1024
+
+
 # ---------------------------------------------------------------------------------------------------- repeatability
 
 
@@ -790,6 +812,14 @@ def test_flipped_pairs_are_counted_and_variants_of_the_scorer_are_tried() -> Non
     assert repeats["negated"].max_change == 20.0
     assert repeats["mute"].unscored == repeats["negated"].samples
     assert repeats["mute"].max_change is None
+
+
+def test_variants_that_are_no_mapping_are_refused_before_anything_is_scored() -> None:
+    scorer: Any = Recorder()
+    scorer.variants = lambda: [NUMBER]
+    with pytest.raises(UsageError, match="mapping of names to scorers"):
+        evaluate(scorer, random_pairs(3))
+    assert scorer.calls == []
 
 
 def test_repeats_spread_over_lengths_and_can_be_left_out() -> None:
@@ -869,6 +899,7 @@ def test_odd_sets_and_odd_scorers_give_a_sane_report_in_every_form(name: str, ki
         ({"repeat": -1}, "at least"),
         ({"scorer": "path/to/model"}, "a scorer has name, version, scale and score"),
         ({"rulers": [NUMBER, NUMBER]}, "different names"),
+        ({"rulers": ["length"]}, "a scorer has name, version, scale and score"),
     ],
 )
 def test_mistakes_of_the_caller_say_what_would_be_right(options: dict[str, Any], message: str) -> None:

@@ -336,16 +336,16 @@ HEADLINE = Estimate(0.652, 0.62, 0.684, n=1039, clusters=366)
         (
             0.683,
             (-0.031, -0.06, -0.002),
-            "the length ruler gets 0.683 on the same. The scorer is behind by 0.031 [0.002, 0.060].",
+            "the length ruler gets 0.683 on the same pairs. The scorer is behind by 0.031 [0.002, 0.060].",
         ),
         (
             0.6,
             (0.052, 0.01, 0.09),
-            "the length ruler gets 0.600 on the same. The scorer is ahead by 0.052 [0.010, 0.090].",
+            "the length ruler gets 0.600 on the same pairs. The scorer is ahead by 0.052 [0.010, 0.090].",
         ),
         (0.683, (-0.031, -0.07, 0.01), "The difference of -0.031 [-0.070, +0.010] may be chance."),
         (0.652, (0.0, 0.0, 0.0), "There is no difference."),
-        (0.3, (0.35, 0.3, 0.4), "the length ruler gets 0.300 on the same; chance is 0.500. Above chance."),
+        (0.3, (0.35, 0.3, 0.4), "the length ruler gets 0.300 on the same pairs; chance is 0.500. Above chance."),
     ],
 )
 def test_the_sentence_reads_the_headline_against_the_best_ruler(
