@@ -210,6 +210,15 @@ def test_sentencepiece_spelling_of_control_tokens_is_broken_into_letters() -> No
     assert ", ".join(map(str, plain[1:])) in ", ".join(map(str, ids))
 
 
+def test_sentencepiece_spells_no_control_token_from_text_that_only_normalises_to_one() -> None:
+    from tokenizers import normalizers
+
+    tokenizer = sentencepiece()
+    tokenizer.backend_tokenizer.normalizer = normalizers.NFKC()
+    assert tokenizer.eos_token_id in tokenizer("a＜/s＞", add_special_tokens=False)["input_ids"]
+    assert unlimited(tokenizer).render("a＜/s＞", "b").ids.count(tokenizer.eos_token_id) == 2
+
+
 @pytest.mark.parametrize("words", [["ab", "abc", "b"], ["<|x|>", "<|y|>", "[INST]", "."], ["a"], []])
 def test_the_search_finds_the_longest_control_token_at_each_place(words: list[str]) -> None:
     plain = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True)) or "(?!)"

@@ -157,6 +157,14 @@ def test_a_response_of_several_messages_is_cut_from_its_right() -> None:
     assert " ".join(ids) == "<bos> <user> q <end> <assistant> one two <end> <tool> <end> <assistant> <end>"
 
 
+def test_the_floor_gives_way_to_turn_marks_that_cannot_be_cut() -> None:
+    """The first turn is thirty empty tool messages; what is left without it is below the floor, and still must do."""
+    first: Messages = [{"role": "user", "content": "a"}, *({"role": "tool", "content": ""} for _ in range(30))]
+    chat = Chat.of([*first, {"role": "user", "content": "q"}], [{"role": "assistant", "content": "r"}])
+    ids = cut(chat, 40, floor=10, cut_response=True)
+    assert " ".join(ids) == "<bos> <user> q <end> <assistant> r <end>"
+
+
 def test_the_work_is_a_few_passes_over_the_text() -> None:
     """A thousand turns of ten words: the turns are found by halving, and each try reads the conversation once."""
     seen = []
