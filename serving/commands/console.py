@@ -79,6 +79,11 @@ def _shown(character: str) -> str:
     return character
 
 
+def speaks() -> bool:
+    """Whether this process is the one that talks: under torchrun, the first."""
+    return os.environ.get("RANK", "0") == "0"
+
+
 Moves: TypeAlias = Callable[[int, int, str], None]
 """Told how many are done, of how many, and a few words to show behind the bar."""
 
@@ -98,7 +103,7 @@ def needs_extra(what: str, name: str) -> Iterator[None]:
 def progress(what: str) -> Iterator[Moves]:
     """A bar on stderr; gives the function that moves it. Nothing is drawn where nobody looks."""
     console = err()
-    if not console.is_terminal:
+    if not console.is_terminal or not speaks():
         yield lambda done, total, words: None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

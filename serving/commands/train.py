@@ -7,7 +7,6 @@ an error at import, so flags, file and code cannot drift apart.
 from __future__ import annotations
 
 import inspect
-import os
 import tomllib
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -91,8 +90,7 @@ def run(config: TrainConfig, json_: bool) -> None:
         from guerdon.rewards.train import train
     with watch() as progress:
         result = train(config, progress)
-    # under torchrun every process comes here, and one speaks
-    if os.environ.get("RANK", "0") == "0":
+    if console.speaks():
         console.print_json(to_dict(result)) if json_ else _show(result)
         if result.interrupted:
             terminal = console.err()
