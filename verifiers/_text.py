@@ -16,7 +16,7 @@ _WRAPPERS = frozenset(
     | {"\\emph", "\\underline", "\\boxed", "\\fbox"}
 )
 _INVISIBLE = frozenset({"\\left", "\\right", "\\bigl", "\\bigr", "\\displaystyle", "\\textstyle", "\\limits", "\\!"})
-_SPACES = frozenset({"\\,", "\\;", "\\:", "\\ ", "\\\n", "~", "\\quad", "\\qquad", "\\thinspace"})
+_SPACES = frozenset({"\\,", "\\;", "\\:", "\\ ", "\\\n", "\\\t", "~", "\\quad", "\\qquad", "\\thinspace"})
 _SAME = {"\\dfrac": "\\frac", "\\tfrac": "\\frac", "\\cfrac": "\\frac", "\\$": "$", "\\%": "%", "\\#": "#", "\\&": "&"}
 _SAME["{,}"] = ","  # a comma that groups digits
 
@@ -31,6 +31,8 @@ _LEFT_BEHIND = (("**", "**"), ("__", "__"), ("\\(", "\\)"), ("\\[", "\\]"), ("*"
 _LOOKALIKES = {"−": "-", "–": "-", "‐": "-", "‑": "-", "’": "'", "‘": "'", "“": '"', "”": '"', "…": "..."}
 
 _CLOSING_SIGNS = frozenset(closing[-1] for _, closing in (*_AROUND, *_LEFT_BEHIND))
+_MOST_MARKS = len(_AROUND) + len(_LEFT_BEHIND)
+"""More than one of each kind is no dress but a flood, and each turn may look through the whole text."""
 _CLOSES_SENTENCE = frozenset(".,;:?!。，；：")
 
 
@@ -42,12 +44,13 @@ def trim(text: str, start: int = 0, end: int | None = None) -> tuple[int, int]:
     '42'
     """
     start, end = _without_spaces_and_stops(text, start, len(text) if end is None else end)
-    before = (-1, -1)
-    # Few turns: a mark is only taken off if it does not stand inside as well.
-    while start < end and before != (start, end) and text[end - 1] in _CLOSING_SIGNS:
+    for _ in range(_MOST_MARKS):
+        if start == end or text[end - 1] not in _CLOSING_SIGNS:
+            break
         before = (start, end)
-        start, end = _without_marks(text, start, end)
-        start, end = _without_spaces_and_stops(text, start, end)
+        start, end = _without_spaces_and_stops(text, *_without_marks(text, start, end))
+        if before == (start, end):
+            break
     return start, end
 
 
@@ -125,9 +128,9 @@ def normal(text: str, *, ignore_case: bool = True) -> str:
     >>> normal(r"**\text{Ｅvelyn}** ") == normal("evelyn")
     True
     """
-    text = plain(text)
     if not text.isascii():
-        text = plain("".join(map(_one_form, unicodedata.normalize("NFC", text))))
+        text = "".join(map(_one_form, unicodedata.normalize("NFC", text)))
+    text = plain(text)
     return text.casefold() if ignore_case else text
 
 

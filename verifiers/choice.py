@@ -75,7 +75,7 @@ def verify(
 
     reference: a letter A to J, an index from 0, an option's text, or a list of these when several must be picked.
     choices: the options of every sample, in order, if they are always the same ("yes", "no"). styles: how an answer
-    may be given; where none is found, the last option that the response names counts, if nothing else is named last.
+    may be given; where none is found, the option that the response names last counts.
     """
     options = _options(choices, meta or {}, prompt)
     wanted = reference if isinstance(reference, list | tuple) else (reference,)
@@ -110,7 +110,7 @@ def _options(choices: Sequence[str] | None, meta: Mapping[str, Any], prompt: str
     for match in _LISTED.finditer(prompt):
         if match[1] == "A":
             listed = [match]  # a later list is the question's own; earlier ones are examples
-        elif listed and match[1] == LETTERS[len(listed)]:
+        elif listed and match[1] == LETTERS[len(listed) :][:1]:
             listed.append(match)
     if len(listed) < 2:
         return {}

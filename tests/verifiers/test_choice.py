@@ -84,6 +84,7 @@ def test_the_text_of_an_option_stands_for_its_letter(response: str, reference: A
         ("Vitamin C. It is good. A. D. Hope wrote it.", 0),
         ("Q: (A) x (B) y\nQ: (A) one (B) two (C) three", 3),
         ("no options", 0),
+        (" ".join(f"({letter}) x" for letter in "ABCDEFGHIJJKL"), 10),
         ("A. one\nC. three", 0),
     ],
 )

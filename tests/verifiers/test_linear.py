@@ -21,11 +21,11 @@ SECONDS = 4
 FLOODS = [
     r"\boxed{", r"\boxed{1}", r"\boxed{1}, ", r"\boxed{1} or ", r"\boxed ", r"\boxed{\boxed{1}}", "<answer>",
     "</answer>", "<answer>1</answer>", "<think>", "</think>", "answer: ", "Answer:\n", "the answer is not ",
-    "answer is . ", "#### ", "#### 2. x\n", "####1\n", "$", "$$", "$x$ ", r"\(", r"\[", r"\(x\)", "9", "9,", "1,234 ",
-    "1/", "1 1/1 ", "-", ". ",
-    "*", "_", "`", "\"'", "(", "{", "}", "{}", "\\", r"\text{", r"\frac{", r"\frac12", "e9", "(A) ", "A. ", "B or ",
-    "that is wrong ", "I cannot determine ", "5!", "...", "½", "²", "１", "\u200b", "答案", "\n", " ", "^", "10^", "x=",
-    "%5", "a ", "~", "3 and ", "5 million ", "5 cm ", "million ", "%",
+    "answer is . ", "#### ", "#### 2. x\n", "####1\n", "$", "$$", "$x$ ", r"\(", r"\[", r"\(x\)", r"\)", r"\)\]",
+    "9", "9,", "1,234 ", "1/", "1 1/1 ", "-", ". ", "*", "_", "`", "\"'", "(", "{", "}", "{}", "\\", r"\text{",
+    r"\frac{", r"\frac12", "e9", "(A) ", "A. ", "B or ", "that is wrong ", "I cannot determine ", "5!", "...", "½", "²",
+    "１", "\u200b", "答案", "\n", " ", "^", "10^", "x=", "%5", "a ", "~", "3 and ", "5 million ", "5 cm ",
+    "million ", "%",
 ]  # fmt: skip
 
 
