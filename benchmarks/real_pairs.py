@@ -27,7 +27,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 import numpy as np
 
 from guerdon.rewards import Preference, Sample
-from guerdon.rewards.metrics import spearman
+from guerdon.rewards.evaluation.metrics import spearman
 from guerdon.rewards.model import RewardModel
 from guerdon.rewards.preferences import read_preferences
 from guerdon.rewards.train import TrainConfig, train

@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import guerdon
-from guerdon.rewards._numeric import np
 from guerdon.rewards.errors import UnknownNameError, UsageError
-from guerdon.rewards.evaluate_common import Setup
-from guerdon.rewards.evaluate_correctness import SampleRows, Truth, place_samples, samples_section
-from guerdon.rewards.evaluate_preferences import PreferenceRows, place_preferences, preferences_section
-from guerdon.rewards.evaluate_rankings import RankingRows, place_rankings, rankings_section
-from guerdon.rewards.evaluate_scoring import Progress, SampleTable, text_key
+from guerdon.rewards.evaluation._numeric import np
+from guerdon.rewards.evaluation.common import Setup
+from guerdon.rewards.evaluation.correctness import SampleRows, Truth, place_samples, samples_section
+from guerdon.rewards.evaluation.preferences import PreferenceRows, place_preferences, preferences_section
+from guerdon.rewards.evaluation.rankings import RankingRows, place_rankings, rankings_section
+from guerdon.rewards.evaluation.repeatability import repeats, variants_of
+from guerdon.rewards.evaluation.scoring import Progress, SampleTable, text_key
 from guerdon.rewards.preferences import (
     kind_of,
     prompt_key,
@@ -33,7 +34,6 @@ from guerdon.rewards.preferences import (
     read_samples,
     read_ties,
 )
-from guerdon.rewards.repeatability import repeats, variants_of
 from guerdon.rewards.report import Report, Section
 from guerdon.rewards.rulers import rulers as standard_rulers
 from guerdon.rewards.scorer import Scorer

@@ -18,7 +18,7 @@ from transformers import AutoModelForSequenceClassification
 
 from guerdon.rewards.backbone import quiet_loading
 from guerdon.rewards.checkpoint import Card, foreign_version
-from guerdon.rewards.errors import CheckpointError, TooLongError, UsageError
+from guerdon.rewards.errors import CheckpointError, RenderError, TooLongError, UsageError
 from guerdon.rewards.network import RewardNet, shares_prompts
 from guerdon.rewards.packing import Ids, Tree, plain, plan, share_prefix
 from guerdon.rewards.render import Overlong, Renderer
@@ -137,11 +137,11 @@ class RewardModel:
         return loaded
 
     def prepare(self, sample: Sample) -> Prepared | Score:
-        """The sample's token ids, or an unscored score when it is too long and may not be cut."""
+        """The sample's token ids, or an unscored score when it is too long and may not be cut, or is no text."""
         try:
             rendered = self.renderer.render(sample.prompt, sample.response)
-        except TooLongError as error:
-            return Score.unscored(str(error), {"over_long": True}, status="refused")
+        except RenderError as error:
+            return Score.unscored(str(error), {"over_long": isinstance(error, TooLongError)}, status="refused")
         return Prepared(sample, rendered.ids, (("cut", rendered.cut),))
 
     def run(self, batch: Sequence[Prepared]) -> list[Score]:

@@ -2,8 +2,8 @@
 
 Two families. A *causal* model (Llama, Qwen, SmolLM2 …) has a linear ``score`` head that we apply ourselves to the
 hidden state of each sequence's true last token, found from our own layout and never from pad ids: transformers looks
-for the right-most id that is not the pad id, which reads one token early whenever a text may end in that id. An *encoder*
-(BERT, MiniLM, DeBERTa …) pools in its own way and is called whole.
+for the right-most id that is not the pad id, which reads one token early whenever a text may end in that id. An
+*encoder* (BERT, MiniLM, DeBERTa …) pools in its own way and is called whole.
 """
 
 from __future__ import annotations

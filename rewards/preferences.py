@@ -13,9 +13,9 @@ import hashlib
 from collections.abc import Mapping, Sequence
 
 from guerdon.rewards.errors import UsageError
-from guerdon.rewards.formats import Fields, Layout, preference_of, ranking_of, sample_of, tie_of
-from guerdon.rewards.reading import BadRows, Record, kind_of, read, single
-from guerdon.rewards.sources import Source
+from guerdon.rewards.reading.formats import Fields, Layout, preference_of, ranking_of, sample_of, tie_of
+from guerdon.rewards.reading.records import BadRows, Record, kind_of, read, single
+from guerdon.rewards.reading.sources import Source
 from guerdon.rewards.types import Preference, Ranking, Sample, Text, text_of
 
 __all__ = [

@@ -20,9 +20,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-from guerdon.rewards import fingerprint, templates
-from guerdon.rewards.chat import Chat, Message, conversation
-from guerdon.rewards.encoding import SafeEncoder, control_tokens
 from guerdon.rewards.errors import (
     CheckpointError,
     MissingExtraError,
@@ -31,10 +28,13 @@ from guerdon.rewards.errors import (
     UnknownNameError,
     UsageError,
 )
-from guerdon.rewards.fingerprint import check_fingerprint
-from guerdon.rewards.overlong import shorten, trim
-from guerdon.rewards.padding import Pad, safe_pad
-from guerdon.rewards.templates import DATE, JoinRule
+from guerdon.rewards.rendering import fingerprint, templates
+from guerdon.rewards.rendering.chat import Chat, Message, conversation
+from guerdon.rewards.rendering.encoding import SafeEncoder, control_tokens
+from guerdon.rewards.rendering.fingerprint import check_fingerprint
+from guerdon.rewards.rendering.overlong import shorten, trim
+from guerdon.rewards.rendering.padding import Pad, safe_pad
+from guerdon.rewards.rendering.templates import DATE, JoinRule
 from guerdon.rewards.types import Text
 
 __all__ = ["DATE", "JoinRule", "Overlong", "Rendered", "Renderer", "check_fingerprint"]

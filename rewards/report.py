@@ -13,9 +13,9 @@ from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from guerdon.rewards.battles import Battles
-from guerdon.rewards.intervals import Estimate
-from guerdon.rewards.probabilities import Bin, BrierParts
+from guerdon.rewards.evaluation.battles import Battles
+from guerdon.rewards.evaluation.intervals import Estimate
+from guerdon.rewards.evaluation.probabilities import Bin, BrierParts
 
 FORMAT = "guerdon-evaluation/1"
 RANDOM = "random"  # the name of the ruler that is a coin: what it gets by luck is no bar to pass
@@ -391,13 +391,13 @@ class Report:
 
     def to_markdown(self) -> str:
         """The report as Markdown, every text from data escaped."""
-        from guerdon.rewards.report_markdown import to_markdown
+        from guerdon.rewards.evaluation.report_markdown import to_markdown
 
         return to_markdown(self)
 
     def to_html(self) -> str:
         """The report as one HTML page that asks the network for nothing and runs no script."""
-        from guerdon.rewards.report_html import to_html
+        from guerdon.rewards.evaluation.report_html import to_html
 
         return to_html(self)
 
@@ -414,7 +414,7 @@ class Report:
 
     def summary_table(self) -> list[Row]:
         """The lines a terminal shows: per section the headline, the rulers, length, calibration, the worst group."""
-        from guerdon.rewards.report_summary import summary_rows
+        from guerdon.rewards.evaluation.report_summary import summary_rows
 
         return summary_rows(self)
 

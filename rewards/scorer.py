@@ -1,7 +1,7 @@
 """The one interface: a scorer takes samples and gives as many scores, in order.
 
 It is synchronous and takes a batch: a function of a batch hides its own concurrency, and an async caller uses
-``asyncio.to_thread``. A scorer is thread-safe and picklable; ``check_scorer`` (contract.py) proves that it keeps the laws.
+``asyncio.to_thread``. A scorer is thread-safe, picklable and lawful; ``check_scorer`` (contract.py) proves that it is.
 """
 
 from __future__ import annotations

@@ -193,7 +193,7 @@ class Score:
             raise UsageError(f"status must be one of {', '.join(STATUSES)}; got {self.status!r}")
         if (self.value is None) == (self.status == "ok"):
             raise UsageError(
-                f"status {self.status!r} does not fit value {self.value!r}: only 'ok' has a value, and it always has one"
+                f"status {self.status!r} does not fit value {self.value!r}: 'ok' always has a value, others never"
             )
         if self.value is None and not self.reason:
             raise UsageError("an unscored sample needs a reason")

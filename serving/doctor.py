@@ -121,7 +121,7 @@ def _bf16(device: str) -> str:
     """How fast bf16 really is, by the stopwatch that ``precision = "auto"`` goes by."""
     import torch
 
-    from guerdon.rewards.precision import WORTH_IT, bf16_speedup
+    from guerdon.rewards.training.precision import WORTH_IT, bf16_speedup
 
     speedup = bf16_speedup(torch.device(device))
     taken = "bf16" if speedup >= WORTH_IT else "fp32"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from guerdon.rewards.errors import UsageError
-from guerdon.rewards.train_config import TrainConfig
+from guerdon.rewards.training.config import TrainConfig
 from guerdon.serving.commands import console
 
 if TYPE_CHECKING:

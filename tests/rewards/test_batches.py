@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guerdon.rewards.batches import Pair, chunks, encode, rows_of, schedule
 from guerdon.rewards.errors import DataError
 from guerdon.rewards.render import Renderer
+from guerdon.rewards.training.batches import Pair, chunks, encode, rows_of, schedule
 from guerdon.rewards.types import Preference
 
 short = st.lists(st.integers(0, 3), min_size=1, max_size=4).map(tuple)

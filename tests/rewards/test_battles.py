@@ -7,8 +7,8 @@ import pytest
 from scipy import optimize
 from scipy.special import expit
 
-from guerdon.rewards.battles import Battles, bradley_terry, compare_models
 from guerdon.rewards.errors import UsageError
+from guerdon.rewards.evaluation.battles import Battles, bradley_terry, compare_models
 
 WINS = np.array([[0, 3, 2], [1, 0, 2], [1, 1, 0]], dtype=float)
 

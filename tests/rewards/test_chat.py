@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from guerdon.rewards.chat import conversation
 from guerdon.rewards.errors import RenderError
+from guerdon.rewards.rendering.chat import conversation
 from guerdon.rewards.types import Sample
 
 Q = {"role": "user", "content": "q"}

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guerdon.rewards.conversations import ANSWER_MARKS, conversation, explicit, implicit
 from guerdon.rewards.errors import UsageError
+from guerdon.rewards.reading.conversations import ANSWER_MARKS, conversation, explicit, implicit
 
 
 def user(text: str) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from guerdon.rewards.conversations import ANSWER_MARKS
 from guerdon.rewards.errors import DataError
-from guerdon.rewards.formats import ALIASES
 from guerdon.rewards.preferences import kind_of, read_preferences, read_rankings, read_samples, read_ties
+from guerdon.rewards.reading.conversations import ANSWER_MARKS
+from guerdon.rewards.reading.formats import ALIASES
 from guerdon.rewards.types import text_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from guerdon.rewards.encoding import _trie, control_tokens
 from guerdon.rewards.errors import RenderError
 from guerdon.rewards.render import JoinRule, Renderer
-from guerdon.rewards.templates import probes
+from guerdon.rewards.rendering.encoding import _trie, control_tokens
+from guerdon.rewards.rendering.templates import probes
 
 quick = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]

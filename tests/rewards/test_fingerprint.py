@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from guerdon.rewards.errors import CheckpointError, FingerprintError, RenderError, UsageError
-from guerdon.rewards.fingerprint import PARTS, check_fingerprint
 from guerdon.rewards.render import FILE, JoinRule, Renderer
+from guerdon.rewards.rendering.fingerprint import PARTS, check_fingerprint
 
 
 @pytest.fixture

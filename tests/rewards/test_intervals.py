@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from guerdon.rewards.intervals import Estimate, codes_of, folds_of, linearised, mean, share, wilson
+from guerdon.rewards.evaluation.intervals import Estimate, codes_of, folds_of, linearised, mean, share, wilson
 
 
 def test_wilson_agrees_with_the_worked_example_and_with_scipy() -> None:

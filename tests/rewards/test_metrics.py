@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import ndcg_score, roc_auc_score
 
-from guerdon.rewards.intervals import codes_of
-from guerdon.rewards.metrics import (
+from guerdon.rewards.evaluation.intervals import codes_of
+from guerdon.rewards.evaluation.metrics import (
     above_all_others,
     best_of_first,
     best_of_n,

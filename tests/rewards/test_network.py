@@ -31,12 +31,13 @@ SMALL = {
     "pad_token_id": PAD,
     "num_labels": 1,
 }
+GROUPED = {"num_key_value_heads": 2}
 SMALL_GPT2 = {"vocab_size": 300, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 256}
 SPECIAL = {"pad_token_id": PAD, "bos_token_id": 1, "eos_token_id": 2, "num_labels": 1}
 CAUSAL = {
     "llama": lambda: LlamaForSequenceClassification(LlamaConfig(**SMALL)),
-    "qwen2": lambda: Qwen2ForSequenceClassification(Qwen2Config(**SMALL, num_key_value_heads=2)),
-    "mistral": lambda: MistralForSequenceClassification(MistralConfig(**SMALL, num_key_value_heads=2, sliding_window=None)),
+    "qwen2": lambda: Qwen2ForSequenceClassification(Qwen2Config(**SMALL, **GROUPED)),
+    "mistral": lambda: MistralForSequenceClassification(MistralConfig(**SMALL, **GROUPED, sliding_window=None)),
     "gpt2": lambda: GPT2ForSequenceClassification(GPT2Config(**SMALL_GPT2, **SPECIAL)),
 }
 
@@ -80,7 +81,7 @@ def test_plain_causal_attention_shares_prompts(causal):
 
 def test_a_sliding_window_is_found_out_and_not_shared():
     torch.manual_seed(0)
-    net = RewardNet(MistralForSequenceClassification(MistralConfig(**SMALL, num_key_value_heads=2, sliding_window=8)))
+    net = RewardNet(MistralForSequenceClassification(MistralConfig(**SMALL, **GROUPED, sliding_window=8)))
     shares, why = shares_prompts(net)
     assert not shares
     assert "moved the probe's scores" in why

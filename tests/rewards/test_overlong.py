@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from guerdon.rewards.chat import Chat
-from guerdon.rewards.overlong import shorten, trim
+from guerdon.rewards.rendering.chat import Chat
+from guerdon.rewards.rendering.overlong import shorten, trim
 
 Messages = list[dict[str, Any]]
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from guerdon.rewards.padding import safe_pad
 from guerdon.rewards.render import Renderer
+from guerdon.rewards.rendering.padding import safe_pad
 
 LLAMA = ("<|begin_of_text|>", "<|eot_id|>", "<|start_header_id|>", "<|end_header_id|>")
 

@@ -13,7 +13,7 @@ from scipy.special import expit
 from sklearn.metrics import brier_score_loss
 from sklearn.metrics import log_loss as sklearn_log_loss
 
-from guerdon.rewards.probabilities import (
+from guerdon.rewards.evaluation.probabilities import (
     brier,
     brier_parts,
     calibration_error,

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 from guerdon.rewards import Preference, Ranking, Sample, Score, pointwise
 from guerdon.rewards.evaluate import evaluate
-from guerdon.rewards.intervals import Estimate
+from guerdon.rewards.evaluation.intervals import Estimate
+from guerdon.rewards.evaluation.report_markdown import escape
+from guerdon.rewards.evaluation.report_svg import round_step, shorten
+from guerdon.rewards.evaluation.report_tables import clean, number, signed
 from guerdon.rewards.report import Report, Ruler, Section
-from guerdon.rewards.report_markdown import escape
-from guerdon.rewards.report_svg import round_step, shorten
-from guerdon.rewards.report_tables import clean, number, signed
 
 HOSTILE = "</script><script>alert('x')</script><img src=x onerror=alert(1)> [a](http://evil) `|`\n# no \u202ebidi \x00"
 

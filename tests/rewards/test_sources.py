@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from guerdon.rewards import rows
 from guerdon.rewards.errors import DataError, GuerdonError, MissingExtraError, OutageError, UnknownNameError, UsageError
-from guerdon.rewards.sources import read_rows
+from guerdon.rewards.reading import rows
+from guerdon.rewards.reading.sources import read_rows
 
 ROWS: list[dict[str, Any]] = [
     {"prompt": "q1", "chosen": "ja, schön\u2028✓", "rejected": "nein", "margin": None},

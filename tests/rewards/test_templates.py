@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from guerdon.rewards import templates
 from guerdon.rewards.errors import RenderError, UsageError
 from guerdon.rewards.render import DATE, JoinRule, Renderer
+from guerdon.rewards.rendering import templates
 
 USER = {"role": "user", "content": "q"}
 ASSISTANT = {"role": "assistant", "content": "a"}

@@ -18,8 +18,9 @@ from guerdon.rewards import Sample, check_scorer
 from guerdon.rewards.errors import DataError, UsageError
 from guerdon.rewards.model import RewardModel
 from guerdon.rewards.network import RewardNet
-from guerdon.rewards.train import TrainConfig, learning_rate, parameter_groups, train
-from guerdon.rewards.train_config import TrainConfig as Config
+from guerdon.rewards.train import TrainConfig, train
+from guerdon.rewards.training.held_out import Measurement, keeps_up
+from guerdon.rewards.training.optimise import learning_rate, parameter_groups
 
 
 @pytest.fixture(scope="module")
@@ -228,7 +229,7 @@ def test_a_wrong_setting_is_named_with_what_would_be_right(settings, change, mes
 
 def test_an_unknown_key_of_a_config_file_is_an_error():
     with pytest.raises(UsageError, match="Did you mean 'epochs'"):
-        Config.from_mapping({"base": "b", "data": ["d"], "output": "o", "epoch": 1})
+        TrainConfig.from_mapping({"base": "b", "data": ["d"], "output": "o", "epoch": 1})
 
 
 def test_the_learning_rate_rises_then_falls_to_almost_nothing():
@@ -243,7 +244,7 @@ def test_layers_learn_slower_towards_the_embeddings_and_the_head_at_its_own_rate
     from transformers import AutoModelForSequenceClassification
 
     net = RewardNet(AutoModelForSequenceClassification.from_pretrained(tiny_llama_dir, num_labels=1))
-    config = Config(base="b", data=("d",), output="o", learning_rate=1.0, head_learning_rate=7.0, layer_decay=0.5)
+    config = TrainConfig(base="b", data=("d",), output="o", learning_rate=1.0, head_learning_rate=7.0, layer_decay=0.5)
     groups = parameter_groups(net, config)
     by_id = {id(p): group for group in groups for p in group["params"]}
     named = dict(net.named_parameters())
@@ -253,3 +254,39 @@ def test_layers_learn_slower_towards_the_embeddings_and_the_head_at_its_own_rate
     assert rate["model.model.layers.0.mlp.up_proj.weight"] == 0.5
     assert rate["model.model.embed_tokens.weight"] == 0.25
     assert by_id[id(named["model.model.layers.0.input_layernorm.weight"])]["weight_decay"] == 0.0
+
+
+def test_newer_weights_replace_the_best_unless_they_are_clearly_worse():
+    best = [1.0] * 60 + [0.0] * 40
+    assert keeps_up(best, best)
+    assert keeps_up([1.0] * 61 + [0.0] * 39, best)
+    # two pairs lost, one won: a difference of 0.01 with a standard error of 0.017
+    assert keeps_up([0.0] * 2 + [1.0] * 59 + [0.0] * 39, best)
+    # ten pairs lost: a difference of 0.1 with a standard error of 0.03
+    assert not keeps_up([0.0] * 10 + [1.0] * 50 + [0.0] * 40, best)
+
+
+def test_held_out_figures_are_those_of_the_margins():
+    measurement = Measurement((2.0, -1.0, 0.0, 1.0))
+    figures = measurement.figures()
+    assert figures["held_out_accuracy"] == 2.5 / 4
+    expected = [0.126928011, 1.313261688, 0.693147181, 0.313261688]  # softplus(-m), by hand
+    assert figures["held_out_loss"] == pytest.approx(sum(expected) / 4, abs=1e-8)
+    assert Measurement(()).figures() == {}
+    assert Measurement(()).temperature is None
+    assert Measurement((-1.0, -2.0)).temperature is None
+
+
+def test_the_temperature_is_that_of_the_smallest_log_loss():
+    # methods C4: margins all labelled "first wins"
+    assert Measurement((3, 2, 1, 0.5, -0.5, 2.5, -1, 0.2)).temperature == pytest.approx(0.9578891, abs=1e-4)
+
+
+def test_tensorboard_gets_every_figure(settings):
+    pytest.importorskip("tensorboard")
+    folder = train(TrainConfig(**{**settings, "report_to": "tensorboard"})).folder
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    events = EventAccumulator(str(folder / "tensorboard"))
+    events.Reload()
+    assert {"loss", "accuracy", "grad_norm", "held_out_accuracy"} <= set(events.Tags()["scalars"])

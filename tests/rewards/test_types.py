@@ -77,8 +77,8 @@ def test_records_pickle_compare_and_hash(record):
         (lambda: Sample("p", "a", meta=[1]), "meta must be a mapping, got list"),
         (lambda: Score(math.nan), "a score must be finite, got nan"),
         (lambda: Score(math.inf), "a score must be finite, got inf"),
-        (lambda: Score(None, "why"), "only 'ok' has a value"),
-        (lambda: Score(1.0, status="timeout"), "only 'ok' has a value"),
+        (lambda: Score(None, "why"), "does not fit value"),
+        (lambda: Score(1.0, status="timeout"), "does not fit value"),
         (lambda: Score.unscored(""), "an unscored sample needs a reason"),
         (lambda: Score.unscored("x", status="lost"), "status must be one of ok, abstained, .*; got 'lost'"),
         (

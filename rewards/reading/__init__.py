@@ -1,0 +1,1 @@
+"""What `preferences` is made of: from files and tables to records, every bad row with its place."""
