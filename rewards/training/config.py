@@ -31,7 +31,7 @@ class TrainConfig:
     lora_rank: None trains all weights; a rank trains adapters on every linear layer, and the head whole.
     gradient_checkpointing: less memory, a third more time. precision: ``auto`` is bf16 autocast where it is at least
     half as fast again as fp32 (measured at start), else fp32; weights, loss and optimiser stay fp32.
-    forward_tokens: padded tokens a forward; None is 2,048 on a CPU, else all that a step holds.
+    forward_tokens: padded tokens a forward; None is 4,096 on a CPU, else all that a step holds.
     step_tokens: tokens held for one backward; larger steps are accumulated.
 
     evals_per_epoch, patience: held-out accuracy is measured so often; the best weights are kept, and training stops
@@ -49,7 +49,7 @@ class TrainConfig:
     limit: int | None = None
     probability_column: str | None = None
 
-    epochs: float = 2.0
+    epochs: float = 1.0
     batch_pairs: int = 16
     learning_rate: float = 1e-4
     head_learning_rate: float = 1e-3

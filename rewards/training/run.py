@@ -92,7 +92,7 @@ class Run:
 
         self.steps_per_epoch = math.ceil(len(self.encoded.pairs) / config.batch_pairs)
         self.total = max(1, math.ceil(config.epochs * self.steps_per_epoch))
-        self.forward_tokens = config.forward_tokens or (2_048 if device.type == "cpu" else config.step_tokens)
+        self.forward_tokens = config.forward_tokens or (4_096 if device.type == "cpu" else config.step_tokens)
         self.state = RunState()
         if config.resume:
             self.state = self.states.load(self.net, self.optimiser)

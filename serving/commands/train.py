@@ -63,7 +63,7 @@ HELP: dict[str, tuple[str, str]] = {
     "gradient_checkpointing": (_MODEL, "Less memory, a third more time."),
     "precision": (_MODEL, "auto, fp32 or bf16; auto takes bf16 where it is measured to be faster."),
     "attention": (_MODEL, "transformers' attention implementation: sdpa, eager, flash_attention_2, ..."),
-    "forward_tokens": (_MODEL, "Padded tokens of one forward; by default 2048 on a CPU, else a whole step."),
+    "forward_tokens": (_MODEL, "Padded tokens of one forward; by default 4096 on a CPU, else a whole step."),
     "step_tokens": (_MODEL, "Tokens held for one backward; larger steps are accumulated."),
     "evals_per_epoch": (_RUN, "How often the held-out accuracy is measured; the best weights are kept."),
     "patience": (_RUN, "Stop after so many measurements without a better one; 0 never stops early."),
