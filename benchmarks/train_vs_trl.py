@@ -46,7 +46,11 @@ def base_of(name: str) -> str:
 
 
 def chosen_rows(name: str, options: argparse.Namespace) -> list[Any]:
-    """The pairs that both train on: drawn by seed; for the decoder those whose prompt is long enough to matter."""
+    """The pairs that both train on; for the decoder those whose prompt is long enough to matter.
+
+    Drawn by seed, whole prompts with all their pairs: that keeps the data's own number of pairs a prompt, which a draw
+    of single pairs destroys.
+    """
     from guerdon.rewards.preferences import read_preferences
     from guerdon.rewards.types import text_of
 
@@ -54,8 +58,16 @@ def chosen_rows(name: str, options: argparse.Namespace) -> list[Any]:
     if name == "smollm2":
         pairs = [p for p in pairs if len(text_of(p.prompt)) > 400 and len(text_of(p.prompt)) < 1_200]
         pairs = [p for p in pairs if max(len(text_of(p.chosen)), len(text_of(p.rejected))) < 500]
-    random.Random(0).shuffle(pairs)
-    return pairs[: options.pairs]
+    generator = random.Random(0)
+    if options.draw == "pairs":
+        generator.shuffle(pairs)
+        return pairs[: options.pairs]
+    by_prompt: dict[Any, list[Any]] = {}
+    for pair in pairs:
+        by_prompt.setdefault(pair.prompt, []).append(pair)
+    groups = list(by_prompt.values())
+    generator.shuffle(groups)
+    return [pair for group in groups for pair in group][: options.pairs]
 
 
 def ours(name: str, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
@@ -169,6 +181,7 @@ def main() -> None:
     parser.add_argument("--test-pairs", type=int, default=300)
     parser.add_argument("--pairs", type=int)
     parser.add_argument("--max-length", type=int)
+    parser.add_argument("--draw", choices=["prompts", "pairs"], default="prompts")
     parser.add_argument("--batch", type=int)
     parser.add_argument("--rate", type=float)
     parser.add_argument("--epochs", type=float, default=1.0)

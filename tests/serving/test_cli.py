@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 from guerdon import __version__
 from guerdon.rewards import Score
 from guerdon.rewards.errors import ContractError, DataError, OutageError, UsageError
-from guerdon.rewards.train_config import TrainConfig
+from guerdon.rewards.training.config import TrainConfig
 from guerdon.serving.cli import app
 from guerdon.serving.commands import console, score, train
 
