@@ -41,11 +41,13 @@ class Golden:
 class Card:
     """What guerdon knows of a checkpoint beyond its weights.
 
-    weights: sha256 of the safetensors files. temperature: T of P(a beats b) = sigmoid((r_a - r_b) / T), fitted on
-    held-out pairs; None if there were none. training: what was trained on what, and the held-out figures.
+    weights: sha256 of the safetensors files. renderer: the fingerprint they were trained with. temperature: T of
+    P(a beats b) = sigmoid((r_a - r_b) / T), fitted on held-out pairs; None if there were none. training: what was
+    trained on what, and the held-out figures.
     """
 
     weights: str
+    renderer: str
     temperature: float | None
     golden: tuple[Golden, ...]
     training: Mapping[str, Any] = field(default_factory=dict)
@@ -69,7 +71,14 @@ class Card:
                 Golden(item["prompt"], item["response"], tuple(item["ids"]), float(item["score"]))
                 for item in content["golden"]
             )
-            return cls(content["weights"], content["temperature"], golden, content["training"], content["guerdon"])
+            return cls(
+                content["weights"],
+                content["renderer"],
+                content["temperature"],
+                golden,
+                content["training"],
+                content["guerdon"],
+            )
         except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
             raise CheckpointError(
                 f"{file} is damaged ({type(error).__name__}: {error}); save the model again"

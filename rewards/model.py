@@ -18,7 +18,7 @@ from transformers import AutoModelForSequenceClassification
 
 from guerdon.rewards.backbone import quiet_loading
 from guerdon.rewards.checkpoint import Card, foreign_version
-from guerdon.rewards.errors import CheckpointError, RenderError, TooLongError, UsageError
+from guerdon.rewards.errors import CheckpointError, FingerprintError, RenderError, TooLongError, UsageError
 from guerdon.rewards.network import RewardNet, shares_prompts
 from guerdon.rewards.packing import Ids, Tree, plain, plan, share_prefix
 from guerdon.rewards.render import Overlong, Renderer
@@ -213,7 +213,12 @@ class RewardModel:
         )
 
     def _shake_hands(self, card: Card, folder: Path) -> None:
-        """Reproduce the golden ids and scores or refuse the folder."""
+        """The renderer of the training, the golden ids and the golden scores, or refuse the folder."""
+        if self.renderer.fingerprint != card.renderer:
+            raise FingerprintError(
+                f"{folder}: the weights were trained with renderer {card.renderer}, and the renderer.json beside "
+                f"them is {self.renderer.fingerprint}: files of two checkpoints are mixed"
+            )
         for golden in card.golden:
             ids = self.renderer.render(golden.prompt, golden.response).ids
             if ids != golden.ids:

@@ -62,7 +62,7 @@ def export(
         classifier.save_pretrained(work)
     renderer.save(work)
     golden = _golden(net if net.model is classifier else RewardNet(classifier), renderer)
-    Card(weights_hash(work), temperature, golden, training).save(work)
+    Card(weights_hash(work), renderer.fingerprint, temperature, golden, training).save(work)
     write_model_card(work, base=config.base, training=training, temperature=temperature)
     for file in sorted(work.iterdir(), key=lambda file: file.name == CARD):
         target = output / file.name

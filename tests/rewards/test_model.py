@@ -82,6 +82,13 @@ def test_another_template_is_refused_and_says_what_differs(copy):
         RewardModel.load(copy)
 
 
+def test_files_of_two_checkpoints_are_not_mixed(copy):
+    card = json.loads((copy / "guerdon.json").read_text())
+    (copy / "guerdon.json").write_text(json.dumps({**card, "renderer": "0" * 16}))
+    with pytest.raises(FingerprintError, match="files of two checkpoints are mixed"):
+        RewardModel.load(copy)
+
+
 def test_a_damaged_card_is_an_error(copy):
     (copy / "guerdon.json").write_text("{")
     with pytest.raises(CheckpointError, match="is damaged"):
