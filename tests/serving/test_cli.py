@@ -605,7 +605,9 @@ def test_ctrl_c_ends_with_one_line_and_130(tmp_path: Path) -> None:
         "import time\ndef reward(sample):\n    open('started', 'w').close()\n    time.sleep(60)\n    return 0.0\n"
     )
     (tmp_path / "x.jsonl").write_text('{"prompt": "hi", "response": "x"}\n')
-    code = "from guerdon.serving.cli import main; main()"
+    # a shell's background job starts its children with SIGINT ignored
+    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    code += "from guerdon.serving.cli import main; main()"
     process = subprocess.Popen(
         [sys.executable, "-c", code, "score", "x.jsonl", "-s", "slow.py:reward", "-o", "out.jsonl"],
         cwd=tmp_path,
