@@ -113,7 +113,7 @@ def run(
     _claim(out, say)  # only now: a file that is wrong must not cost the model of an earlier demo
     _write(out / "train.jsonl", train_pairs)
     _write(out / "held_out.jsonl", held_out)
-    result = _train(out, weights, quick, say, watch)
+    result = _train(out, weights, say, watch)
     report = _evaluate(out, held_out, say)
 
     def hold(url: str) -> None:
@@ -239,9 +239,7 @@ def _write(path: Path, pairs: Sequence[Preference]) -> None:
             print(json.dumps(thaw(row), default=str), file=stream)
 
 
-def _train(
-    out: Path, weights: Path, quick: bool, say: Say, watch: Callable[[], AbstractContextManager[Progress]]
-) -> TrainResult:
+def _train(out: Path, weights: Path, say: Say, watch: Callable[[], AbstractContextManager[Progress]]) -> TrainResult:
     from guerdon.rewards.train import TrainConfig, train
 
     say("Train", "a Bradley–Terry reward model from all-MiniLM-L6-v2 (22 million parameters)")
@@ -250,7 +248,6 @@ def _train(
         # what chooses the weights is split off these; the held-out pairs stay unseen until the evaluation
         data=(str(out / "train.jsonl"),),
         output=str(out / "model"),
-        epochs=1.0 if quick else 2.0,
         overlong="drop",  # counted; the small base reads 512 tokens at most
         evals_per_epoch=1,
     )

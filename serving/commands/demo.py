@@ -27,9 +27,7 @@ def command(
     pairs: Annotated[
         str | None, typer.Option(metavar="FILE", help="Preferences of your own instead of made-up ones.")
     ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Few pairs and one pass, to see that everything runs.")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few pairs, to see that everything runs.")] = False,
     serve: Annotated[bool, typer.Option("--serve/--no-serve", help="Serve the model and ask it over HTTP.")] = True,
     keep_serving: Annotated[bool, typer.Option("--keep-serving", help="Leave the server up until Ctrl-C.")] = False,
     port: Annotated[
