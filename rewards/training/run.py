@@ -39,6 +39,10 @@ Progress = Callable[[int, int, Mapping[str, float]], None]
 """Called after every step with the step, the number of steps and the step's figures."""
 
 
+FEWEST_FOR_TEMPERATURE = 30
+"""Held-out pairs below which a fitted temperature is an accident of single pairs; none is stored then."""
+
+
 @dataclass(frozen=True, slots=True)
 class TrainResult:
     """What a run did. held_out: figures on the held-out pairs, empty if there were none.
@@ -267,7 +271,7 @@ class Run:
             pairs_per_second=rate,
             counts=self.encoded.counts(),
             held_out=measurement.figures(),
-            temperature=measurement.temperature,
+            temperature=measurement.temperature if len(measurement.margins) >= FEWEST_FOR_TEMPERATURE else None,
             history=tuple(self.state.history),
             interrupted=self.interrupted,
         )
