@@ -1,8 +1,8 @@
 r"""What an answer is once it has been read: a small, typed, immutable tree.
 
 The parser writes it, everything after the parser reads it, and no text is looked at again. A node says what was
-written, with as little interpretation as notation allows: ``(1,2)`` stays ``Brackets("(", (1, 2), ")")``, since only the
-other side of a comparison may tell whether it is a point or an open interval. Nothing is evaluated while reading.
+written, with as little interpretation as notation allows: ``(1,2)`` stays ``Brackets("(", (1, 2), ")")``, since only
+the other side of a comparison may tell whether it is a point or an open interval. Nothing is evaluated while reading.
 
     value       Number Based Constant Symbol Sum Product Power Call Apply Binder PlusMinus Cases
     measured    Quantity (with its Unit) Ratio Clock Date
@@ -62,7 +62,7 @@ class Constant(Node):
 
 @dataclass(frozen=True, slots=True)
 class Symbol(Node):
-    r"""A variable: ``x``, ``alpha``, ``x_1``, ``a_{n+1}`` (its subscript without braces and spaces: ``a_n+1``), ``x'``."""
+    r"""A variable: ``x``, ``alpha``, ``x_1``, ``x'``, ``a_{n+1}`` (named ``a_n+1``, without braces and spaces)."""
 
     name: str
 
@@ -83,7 +83,7 @@ class Product(Node):
 
 @dataclass(frozen=True, slots=True)
 class Power(Node):
-    r"""A base and an exponent. ``\sqrt{x}`` is ``Power(x, Number(1/2))``; the n-th root for n > 2 is ``Call("root")``."""
+    r"""A base and an exponent. ``\sqrt{x}`` is ``Power(x, Number(1/2))``; the n-th root for n > 2 is ``root(x, n)``."""
 
     base: Node
     exponent: Node
@@ -207,8 +207,8 @@ class Date(Node):
 class Brackets(Node):
     """Items between brackets: a point, a vector, an interval or a list. opens: ``( [ <``, closes: ``) ] >``.
 
-    ``]1,2[`` is written as the interval it is, ``Brackets("(", …, ")")``. One item in round brackets is only grouped and
-    is no Brackets. Separators "," and ";" are the same.
+    ``]1,2[`` is written as the interval it is, ``Brackets("(", …, ")")``. One item in round brackets is only grouped
+    and is no Brackets. Separators "," and ";" are the same.
     """
 
     opens: str
@@ -258,7 +258,7 @@ class SetBuilder(Node):
 
 @dataclass(frozen=True, slots=True)
 class SetOperation(Node):
-    r"""``union``, ``intersection``, ``difference`` or ``product`` of sets; "all reals except 3" is a difference from R."""
+    """``union``, ``intersection``, ``difference`` or ``product`` of sets; "all reals except 3" is R without {3}."""
 
     kind: Literal["union", "intersection", "difference", "product"]
     parts: tuple[Node, ...]
