@@ -1,0 +1,67 @@
+"""What the scorers that improve a scorer share: they hold one, and change its scores each by itself."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from guerdon.rewards.scorer import BatchScorer, Prepared, Scorer
+from guerdon.rewards.types import Sample, Scale, Score
+
+
+class Wrapper:
+    """A scorer around a scorer. word: what is done to a score; it ends the name and heads the details.
+
+    record: what it is done with, for the version; settings: what else decides the values.
+    """
+
+    scale: Scale
+    word: ClassVar[str]
+    prepare: Callable[[Sample], Prepared | Score]
+    run: Callable[[Sequence[Prepared]], list[Score]]
+
+    def __init__(self, scorer: Scorer, record: Any, **settings: Any) -> None:
+        self._scorer = scorer
+        content = json.dumps([record.to_json(), settings], sort_keys=True, default=str)
+        self._fingerprint = hashlib.sha256(content.encode()).hexdigest()[:12]
+        if isinstance(scorer, BatchScorer):  # attributes, so that only these are BatchScorers
+            self.prepare, self.run = scorer.prepare, self._run
+            if hasattr(scorer, "max_batch_tokens"):
+                self.max_batch_tokens = scorer.max_batch_tokens
+
+    @property
+    def name(self) -> str:
+        return f"{self._scorer.name}-{self.word}"
+
+    @property
+    def version(self) -> str:
+        """The held scorer's, and a hash of the record and the settings."""
+        return f"{self._scorer.version}+{self.word}.{self._fingerprint}"
+
+    def score(self, samples: Sequence[Sample]) -> list[Score]:
+        return self._improved(samples, self._scorer.score(samples))
+
+    def _run(self, batch: Sequence[Prepared]) -> list[Score]:
+        assert isinstance(self._scorer, BatchScorer)
+        return self._improved([prepared.sample for prepared in batch], self._scorer.run(batch))
+
+    def _improved(self, samples: Sequence[Sample], scores: Sequence[Score]) -> list[Score]:
+        """The scores with new values, in order; one without a value stays as it is."""
+        rows = [row for row, score in enumerate(scores) if score.value is not None]
+        result = list(scores)
+        if rows:
+            new = self._values([samples[row] for row in rows], [scores[row] for row in rows])
+            for row, score in zip(rows, new, strict=True):
+                result[row] = score
+        return result
+
+    def _values(self, samples: Sequence[Sample], scores: Sequence[Score]) -> list[Score]:
+        raise NotImplementedError
+
+    def _new(self, score: Score, value: float, **said: Any) -> Score:
+        return Score(value, score.reason, {**score.details, self.word: {"raw": score.value, **said}})
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._scorer!r})"
