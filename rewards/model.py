@@ -21,12 +21,15 @@ from guerdon.rewards.checkpoint import Card, foreign_version
 from guerdon.rewards.errors import CheckpointError, FingerprintError, RenderError, TooLongError, UsageError
 from guerdon.rewards.network import RewardNet, shares_prompts
 from guerdon.rewards.packing import Ids, Tree, plain, plan, share_prefix
-from guerdon.rewards.render import Overlong, Renderer
+from guerdon.rewards.prefixes import groups
+from guerdon.rewards.render import Keep, Overlong, Renderer
 from guerdon.rewards.scorer import Prepared
 from guerdon.rewards.types import Sample, Scale, Score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Hashable
+
+    from guerdon.rewards.render import Rendered
 
 logger = logging.getLogger(__name__)
 
@@ -138,15 +141,35 @@ class RewardModel:
 
     def prepare(self, sample: Sample) -> Prepared | Score:
         """The sample's token ids, or an unscored score when it is too long and may not be cut, or is no text."""
+        return self.prepare_many([sample])[0]
+
+    def prepare_many(self, samples: Sequence[Sample]) -> list[Prepared | Score]:
+        """``prepare`` of many, faster."""
+        rendered = self.renderer.render_many([(sample.prompt, sample.response) for sample in samples])
+        return [_prepared(sample, result) for sample, result in zip(samples, rendered, strict=True)]
+
+    def prepare_text(self, sample: Sample, text: str, *, special_tokens: bool, keep: Keep = None) -> Prepared | Score:
+        """A conversation that is already templated, as ids, without the renderer's own template.
+
+        sample: what the text says, for whoever reads the score; its prompt may be empty where it is not known.
+        special_tokens, keep: see ``Renderer.encode_text``.
+        """
         try:
-            rendered = self.renderer.render(sample.prompt, sample.response)
+            return _prepared(sample, self.renderer.encode_text(text, special_tokens=special_tokens, keep=keep))
         except RenderError as error:
-            return Score.unscored(str(error), {"over_long": isinstance(error, TooLongError)}, status="refused")
-        return Prepared(sample, rendered.ids, (("cut", rendered.cut),))
+            return _prepared(sample, error)
+
+    def prepare_ids(self, sample: Sample, ids: Sequence[int], *, keep: Keep = None) -> Prepared | Score:
+        """Ids that the caller has made, taken as they are; each must be below ``vocab_size``."""
+        try:
+            return _prepared(sample, self.renderer.take_ids(ids, keep=keep))
+        except RenderError as error:
+            return _prepared(sample, error)
 
     def run(self, batch: Sequence[Prepared]) -> list[Score]:
         """One score a prepared sample, in order, in as few forwards as ``max_batch_tokens`` allows."""
-        values = self.score_ids([prepared.ids for prepared in batch], [prepared.sample.prompt for prepared in batch])
+        # An empty prompt is one that nobody named, as with a text that came ready-made.
+        values = self.score_ids([item.ids for item in batch], [item.sample.prompt or None for item in batch])
         return [
             Score(value, f"{self.name} read {len(item.ids)} tokens", {"tokens": len(item.ids), **dict(item.details)})
             if value == value
@@ -155,15 +178,23 @@ class RewardModel:
         ]
 
     def score(self, samples: Sequence[Sample]) -> list[Score]:
-        prepared = [self.prepare(sample) for sample in samples]
+        prepared = self.prepare_many(samples)
         ready = [item for item in prepared if isinstance(item, Prepared)]
         scores = iter(self.run(ready))
         return [item if isinstance(item, Score) else next(scores) for item in prepared]
 
     @torch.no_grad()
-    def score_ids(self, sequences: Sequence[Ids], prompts: Sequence[Any] | None = None) -> list[float]:
-        """Raw logits of token id sequences. prompts: equal entries mark sequences that may share their beginning."""
-        trees, members = self._trees(sequences, prompts)
+    def score_ids(self, sequences: Sequence[Ids], prompts: Sequence[Hashable | None] | None = None) -> list[float]:
+        """Raw logits of token id sequences.
+
+        prompts: equal entries mark responses to one prompt, whose common beginning is computed once where the model
+        allows; None in it leaves that to the ids themselves, and None altogether shares nothing.
+        """
+        if prompts is None or not self.share_prompts:
+            members = [[index] for index in range(len(sequences))]
+        else:
+            members = groups(sequences, prompts, self.max_batch_tokens)
+        trees = [_tree([sequences[i] for i in group]) for group in members]
         values = [0.0] * len(sequences)
         with self._lock:
             for chosen in plan([tree.length for tree in trees], self.max_batch_tokens):
@@ -172,20 +203,6 @@ class RewardModel:
                 for index, value in zip((m for i in chosen for m in members[i]), scores, strict=True):
                     values[index] = value
         return values
-
-    def _trees(self, sequences: Sequence[Ids], prompts: Sequence[Any] | None) -> tuple[list[Tree], list[list[int]]]:
-        """Sequences as trees, and for each tree the indices of its branches."""
-        if not self.share_prompts or prompts is None:
-            return [plain(sequence) for sequence in sequences], [[i] for i in range(len(sequences))]
-        groups: dict[Any, list[int]] = {}
-        for index, prompt in enumerate(prompts):
-            groups.setdefault(prompt, []).append(index)
-        trees, members = [], []
-        for group in groups.values():
-            for part in _parts(group, sequences, self.max_batch_tokens):
-                trees.append(share_prefix([sequences[i] for i in part]))
-                members.append(part)
-        return trees, members
 
     def variants(self) -> dict[str, RewardModel]:
         """This model scoring in other ways that must give the same numbers: evaluation measures whether they do."""
@@ -243,17 +260,14 @@ def _load(source: str, options: dict[str, Any]) -> RewardModel:
     return RewardModel.load(source, **options)
 
 
-def _parts(group: list[int], sequences: Sequence[Ids], budget: int) -> Iterator[list[int]]:
-    """A group cut so that no tree is much longer than a forward; the prompt is counted once a part."""
-    part: list[int] = []
-    tokens = 0
-    for index in sorted(group, key=lambda i: len(sequences[i])):
-        if part and tokens + len(sequences[index]) > budget:
-            yield part
-            part, tokens = [], 0
-        part.append(index)
-        tokens += len(sequences[index])
-    yield part
+def _tree(sequences: Sequence[Ids]) -> Tree:
+    return plain(sequences[0]) if len(sequences) == 1 else share_prefix(sequences)
+
+
+def _prepared(sample: Sample, rendered: Rendered | RenderError) -> Prepared | Score:
+    if isinstance(rendered, RenderError):
+        return Score.unscored(str(rendered), {"over_long": isinstance(rendered, TooLongError)}, status="refused")
+    return Prepared(sample, rendered.ids, (("cut", rendered.cut),))
 
 
 def _folder(source: str | Path) -> Path:

@@ -37,10 +37,13 @@ from guerdon.rewards.rendering.padding import Pad, safe_pad
 from guerdon.rewards.rendering.templates import DATE, JoinRule
 from guerdon.rewards.types import Text
 
-__all__ = ["DATE", "JoinRule", "Overlong", "Rendered", "Renderer", "check_fingerprint"]
+__all__ = ["DATE", "JoinRule", "Keep", "Overlong", "Rendered", "Renderer", "check_fingerprint"]
 
 Overlong: TypeAlias = Literal["error", "drop", "truncate_prompt", "truncate"]
 """What happens to a text longer than ``max_length``: see ``Renderer.for_training``."""
+
+Keep: TypeAlias = Literal["start", "end"] | None
+"""Which end of ready-made text or ids stays if it is too long; None: neither, it is an error."""
 
 FILE = "renderer.json"
 _FORMAT = 1
@@ -305,6 +308,30 @@ class Renderer:
         for start in range(0, len(pairs), _BATCH):
             results += self._render_batch(pairs[start : start + _BATCH])
         return results
+
+    def encode_text(self, text: str, *, special_tokens: bool, keep: Keep = None) -> Rendered:
+        """The ids of a conversation that somebody has already put through a template.
+
+        Control tokens in the text are control tokens here: only the caller can know which of them a policy wrote.
+        special_tokens: whether the tokenizer adds its own around the text (BOS, [CLS] … [SEP]), as engines do for
+        plain ``input``. keep: which end of a text that is too long stays; None raises TooLongError. Raises RenderError
+        for broken Unicode or a text without a single token.
+        """
+        ids = self._encoder.encode_text(text, special_tokens=special_tokens, limit=None if keep else self.max_length)
+        return self.take_ids(ids, keep)
+
+    def take_ids(self, ids: Sequence[int], keep: Keep = None) -> Rendered:
+        """Ids made elsewhere, held to this renderer's limit. Raises RenderError for ids that no model has."""
+        count, limit = len(ids), self.max_length
+        if not count:
+            raise RenderError("there is not a single token to score")
+        if min(ids) < 0 or max(ids) >= self.vocab_size:
+            raise RenderError(f"token ids must be from 0 to {self.vocab_size - 1}; got {min(ids)} to {max(ids)}")
+        if limit is None or count <= limit:
+            return Rendered(tuple(ids))
+        if keep is None:
+            raise self._too_long(f"{count} tokens")
+        return Rendered(tuple(ids[:limit] if keep == "start" else ids[-limit:]), count - limit)
 
     def _render_batch(self, pairs: Sequence[tuple[Text, Text]]) -> list[Rendered | RenderError]:
         results: dict[int, Rendered | RenderError] = {}

@@ -134,6 +134,12 @@ class SafeEncoder:
             results[index] = encoding.ids
         return results  # type: ignore[return-value]  # every index was filled above
 
+    def encode_text(self, text: str, *, special_tokens: bool, limit: int | None = None) -> list[int]:
+        """The ids of a text that is already templated; what looks like a control token in it is one."""
+        _check_unicode([{"content": text}])
+        ids: list[int] = self._whole.encode(self._bounded(text, limit), add_special_tokens=special_tokens).ids
+        return ids
+
     def count(self, messages: list[dict[str, Any]]) -> int:
         """How many tokens a conversation has, however long it is: exact but for the edges of its stretches."""
         n_tokens = 0
