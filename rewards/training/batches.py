@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from guerdon.rewards.errors import DataError, TooLongError
 from guerdon.rewards.packing import Ids, Tree, plain, share_prefix
 from guerdon.rewards.render import Renderer
-from guerdon.rewards.types import Preference
+from guerdon.rewards.types import Preference, text_of
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One preference as ids. prompt: a key equal for pairs of one prompt."""
+    """One preference as ids. prompt: a key equal for pairs of one prompt; lengths: characters, before any cut."""
 
     chosen: Ids
     rejected: Ids
@@ -27,6 +27,8 @@ class Pair:
     margin: float | None
     probability: float | None
     weight: float
+    chosen_length: int = 0
+    rejected_length: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,8 @@ def encode(preferences: Sequence[Preference], renderer: Renderer) -> Encoded:
                 preference.margin,
                 preference.probability,
                 preference.weight,
+                len(text_of(preference.chosen)),
+                len(text_of(preference.rejected)),
             )
         )
     if problems:

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from guerdon.rewards.errors import UnknownNameError, UsageError
 
 Precision: TypeAlias = Literal["auto", "fp32", "bf16"]
+DebiasMethod: TypeAlias = Literal["fimi", "fimi-alternating", "odin"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,8 @@ class TrainConfig:
     layer; each layer below gets ``layer_decay`` times the one above. head_learning_rate: of the layers that are new.
     warmup: share of the steps; then the rate falls linearly to zero. weight_decay: on matrices.
     smoothing, centring, probability_column: see ``losses.bradley_terry_loss``; the column names soft labels.
+    debias: takes length out of the scores while they are learned (debias.py says how), or None. debias_strength: weight
+    of its penalty; 0 leaves ``fimi`` exactly Bradley–Terry.
     dropout: of the backbone. max_length: tokens a text; None is what the model reads. overlong: see render.py.
 
     lora_rank: None trains all weights; a rank trains adapters on every linear layer, and the head whole.
@@ -59,6 +62,8 @@ class TrainConfig:
     max_grad_norm: float = 1.0
     smoothing: float = 0.0
     centring: float = 0.01
+    debias: DebiasMethod | None = None
+    debias_strength: float = 1.0
     dropout: float = 0.0
 
     max_length: int | None = None
@@ -88,8 +93,8 @@ class TrainConfig:
         object.__setattr__(self, "output", str(self.output))
         for name in ("epochs", "learning_rate", "head_learning_rate", "layer_decay", "max_grad_norm", "save_minutes"):
             _require(getattr(self, name) > 0 and math.isfinite(getattr(self, name)), name, "above 0", self)
-        for name in ("weight_decay", "centring"):
-            _require(getattr(self, name) >= 0, name, "0 or more", self)
+        for name in ("weight_decay", "centring", "debias_strength"):
+            _require(0 <= getattr(self, name) < math.inf, name, "0 or more, and finite", self)
         for name in ("batch_pairs", "step_tokens", "evals_per_epoch"):
             _require(getattr(self, name) >= 1, name, "1 or more", self)
         for name in ("limit", "max_length", "lora_rank", "forward_tokens"):
@@ -101,6 +106,8 @@ class TrainConfig:
         _require(0.0 <= self.smoothing < 0.5, "smoothing", "in [0, 0.5)", self)
         if self.precision not in get_args(Precision):
             raise UnknownNameError("precision", self.precision, get_args(Precision))
+        if self.debias is not None and self.debias not in get_args(DebiasMethod):
+            raise UnknownNameError("way of debiasing", str(self.debias), get_args(DebiasMethod))
         if self.report_to not in (None, "tensorboard"):
             raise UnknownNameError("place to report to", str(self.report_to), ["tensorboard"])
         if self.resume and self.overwrite:

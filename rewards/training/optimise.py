@@ -37,7 +37,7 @@ def parameter_groups(net: RewardNet, config: TrainConfig) -> list[dict[str, Any]
     depth = 1 + max((int(m[1]) for name, _ in named if (m := _LAYER.search(name))), default=-1)
     groups: dict[tuple[float, float], list[Tensor]] = {}
     for name, parameter in named:
-        if is_head(name):
+        if is_head(name) or name.startswith("length_head."):  # the second one of debias="odin"
             rate = config.head_learning_rate
         else:
             found = _LAYER.search(name)

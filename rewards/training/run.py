@@ -27,6 +27,7 @@ from guerdon.rewards.packing import plan
 from guerdon.rewards.render import Renderer
 from guerdon.rewards.training.batches import Encoded, Pair, chunks, encode, rows_of, schedule
 from guerdon.rewards.training.config import TrainConfig
+from guerdon.rewards.training.debias import prepare
 from guerdon.rewards.training.export import export
 from guerdon.rewards.training.held_out import keeps_up, measure
 from guerdon.rewards.training.optimise import learning_rate, pair_losses, parameter_groups
@@ -87,8 +88,9 @@ class Run:
         if config.gradient_checkpointing:
             model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
             model.enable_input_require_grads()
-        self.net = RewardNet(model)
-        self.share_prompts = shares_prompts(self.net.to(device))[0]
+        self.net, self.debias = prepare(model, config)
+        self.served = RewardNet(model)  # the same weights, without what is there for training only
+        self.share_prompts = shares_prompts(self.served.to(device))[0]
         self.bf16 = use_bf16(config.precision, device)
         optimiser = torch.optim.AdamW(parameter_groups(self.net, config), fused=device.type != "mps")
         self.rates = [group["lr"] for group in optimiser.param_groups]
@@ -99,7 +101,9 @@ class Run:
         self.forward_tokens = config.forward_tokens or (4_096 if device.type == "cpu" else config.step_tokens)
         self.state = RunState()
         if config.resume:
-            self.state = self.states.load(self.net, self.optimiser)
+            self.state, debias = self.states.load(self.net, self.optimiser)
+            if self.debias is not None:
+                self.debias.load_state_dict(debias)
         self.seconds = 0.0
         self.interrupted = False
         self.pairs_seen = 0
@@ -147,6 +151,9 @@ class Run:
         self.wrapped.train()
         self.optimiser.zero_grad()
         mine, counts = self._slice(pairs)
+        if self.debias is not None:
+            self.debias.begin(self.state.step)
+        given: list[tuple[Tensor, Tensor]] = []
         parts = chunks(mine, self.config.step_tokens)
         # sums over this process's pairs: loss, correct, margin, chosen, rejected, count
         sums = torch.zeros(6, dtype=torch.float64, device=self.accelerator.device)
@@ -155,14 +162,25 @@ class Run:
             with nullcontext() if last else self.accelerator.no_sync(self.wrapped):
                 chosen, rejected = self._scores(part)
                 self._check_finite(chosen, rejected)
-                losses = pair_losses(chosen, rejected, part, self.config)
+                if self.debias is None:
+                    losses, objective = (pair_losses(chosen, rejected, part, self.config),) * 2
+                else:
+                    total = self.debias.total
+                    losses = pair_losses(total(chosen), total(rejected), part, self.config)
+                    objective = losses + self.debias.penalties(chosen, rejected, part)
+                    given.append((chosen.detach(), rejected.detach()))
+                    chosen, rejected = self.debias.served(chosen), self.debias.served(rejected)
                 # DDP averages over processes: times their number, over all pairs of the step, gives the step's mean
-                loss = losses.sum() * (self.accelerator.num_processes * counts / len(pairs))
+                loss = objective.sum() * (self.accelerator.num_processes * counts / len(pairs))
                 self.accelerator.backward(loss)
             if counts:
                 sums += _sums(losses.detach(), chosen.detach(), rejected.detach())
         norm = self.accelerator.clip_grad_norm_(self.wrapped.parameters(), self.config.max_grad_norm)
         self.optimiser.step()
+        debiased: dict[str, float] = {}
+        if self.debias is not None:
+            self.debias.remember(self._of_all(given, len(pairs), counts), pairs)
+            debiased = self.debias.figures()
         sums = self.accelerator.reduce(sums, "sum")
         loss_sum, correct, margin, chosen_sum, rejected_sum, n = sums.tolist()
         return {
@@ -173,7 +191,18 @@ class Run:
             "reward_rejected": rejected_sum / n,
             "grad_norm": float(norm) if norm is not None else 0.0,
             "learning_rate": self.config.learning_rate * rate,
+            **debiased,
         }
+
+    def _of_all(self, given: Sequence[tuple[Tensor, Tensor]], n: int, counts: int) -> Tensor:
+        """The scores of the whole step on every process, (2n, heads): first those of the chosen responses."""
+        chosen, rejected = (torch.cat(side) for side in zip(*given, strict=True))
+        mine = torch.stack([chosen, rejected]).reshape(2, len(chosen), -1)
+        scores = torch.zeros(2, n, mine.shape[2], device=mine.device)
+        if counts:
+            start = math.ceil(n / self.accelerator.num_processes) * self.accelerator.process_index
+            scores[:, start : start + len(chosen)] = mine
+        return self.accelerator.reduce(scores, "sum").reshape(2 * n, -1)  # type: ignore[no-any-return]
 
     def _check_finite(self, *scores: Tensor) -> None:
         if not all(torch.isfinite(values).all() for values in scores):
@@ -227,12 +256,17 @@ class Run:
 
     def _scorer(self) -> RewardModel:
         return RewardModel(
-            self.net, self.renderer, name="in training", version=str(self.state.step), share_prompts=self.share_prompts
+            self.served,
+            self.renderer,
+            name="in training",
+            version=str(self.state.step),
+            share_prompts=self.share_prompts,
         )
 
     def _save(self) -> None:
         if self.accelerator.is_main_process:
-            self.states.save(self.state, self.net, self.optimiser)
+            debias = {} if self.debias is None else self.debias.state_dict()
+            self.states.save(self.state, self.net, self.optimiser, debias)
         self.accelerator.wait_for_everyone()
 
     def _agreed(self, mine: bool) -> bool:
@@ -276,7 +310,9 @@ class Run:
             interrupted=self.interrupted,
         )
         if self.accelerator.is_main_process:
-            export(self.net, self.renderer, self.config, summary(result, self.config, self.state), result.temperature)
+            export(
+                self.served, self.renderer, self.config, summary(result, self.config, self.state), result.temperature
+            )
             if not self.interrupted:
                 self.states.discard()
         self.accelerator.wait_for_everyone()

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,8 @@ class StateFolder:
     def file(self, name: str) -> Path:
         return self.folder / name
 
-    def save(self, state: RunState, net: RewardNet, optimiser: Any) -> None:
+    def save(self, state: RunState, net: RewardNet, optimiser: Any, debias: Mapping[str, Any]) -> None:
+        """debias: what a debiasing method remembers, empty without one."""
         content = {
             "step": state.step,
             "best": state.best,
@@ -86,6 +88,7 @@ class StateFolder:
             "history": state.history,
             "weights": trained_weights(net),
             "optimiser": optimiser.state_dict(),
+            "debias": dict(debias),
             "random": torch.get_rng_state(),
         }
         target = self.file("state.pt")
@@ -93,7 +96,8 @@ class StateFolder:
         torch.save(content, work)
         os.replace(work, target)
 
-    def load(self, net: RewardNet, optimiser: Any) -> RunState:
+    def load(self, net: RewardNet, optimiser: Any) -> tuple[RunState, Mapping[str, Any]]:
+        """Weights and optimiser are set; the state of the run and that of its debiasing are given."""
         try:
             content = torch.load(self.file("state.pt"), map_location="cpu", weights_only=True)
         except (OSError, RuntimeError, EOFError) as error:
@@ -103,7 +107,7 @@ class StateFolder:
         set_weights(net, content["weights"])
         optimiser.load_state_dict(content["optimiser"])
         torch.set_rng_state(content["random"])
-        return RunState(
+        state = RunState(
             content["step"],
             content["best"],
             content["best_step"],
@@ -111,6 +115,7 @@ class StateFolder:
             content["stopped"],
             content["history"],
         )
+        return state, content["debias"]
 
     def save_best(self, net: RewardNet) -> None:
         target = self.file("best.safetensors")

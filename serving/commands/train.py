@@ -55,6 +55,8 @@ HELP: dict[str, tuple[str, str]] = {
     "max_grad_norm": (_RECIPE, "Gradients are clipped to this norm."),
     "smoothing": (_RECIPE, "Label smoothing: the share of labels taken to be wrong."),
     "centring": (_RECIPE, "Weight of the term that keeps rewards around zero."),
+    "debias": (_RECIPE, "Take length out of the scores while training: fimi, fimi-alternating or odin."),
+    "debias_strength": (_RECIPE, "Weight of the debiasing penalty."),
     "dropout": (_RECIPE, "Dropout of the backbone."),
     "max_length": (_MODEL, "Tokens of one text; by default what the model reads."),
     "overlong": (_MODEL, "What is done with longer texts: error, drop (counted) or truncate_prompt."),
