@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -11,7 +12,7 @@ from guerdon.rewards.scorer import BatchScorer, Prepared, Scorer
 from guerdon.rewards.types import Sample, Scale, Score
 
 
-class Wrapper:
+class Wrapper(ABC):
     """A scorer around a scorer. word: what is done to a score; it ends the name and heads the details.
 
     record: what it is done with, for the version; settings: what else decides the values.
@@ -57,8 +58,9 @@ class Wrapper:
                 result[row] = score
         return result
 
+    @abstractmethod
     def _values(self, samples: Sequence[Sample], scores: Sequence[Score]) -> list[Score]:
-        raise NotImplementedError
+        """The new scores of samples that all have one."""
 
     def _new(self, score: Score, value: float, **said: Any) -> Score:
         return Score(value, score.reason, {**score.details, self.word: {"raw": score.value, **said}})

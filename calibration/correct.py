@@ -34,6 +34,8 @@ MODES: tuple[str, ...] = get_args(Mode)
 FLOOR = 0.2
 """The least strength that is divided by: the variance grows with 1 / c^2, to 25-fold at 0.2."""
 
+_CHANCE = 1e-12  # 1 - 0.7 - 0.3 is 5.6e-17 in floating point: a coin, not a weak verifier
+
 
 def backward(
     verdicts: npt.ArrayLike,
@@ -161,7 +163,7 @@ def why_uninformative(key: str, rates: NoiseRates) -> str:
 
 def is_uninformative(channel: Channel) -> bool:
     interval = channel.strength_interval
-    return channel.strength <= 0 or (interval is not None and interval.low <= 0)
+    return channel.strength <= _CHANCE or (interval is not None and interval.low <= 0)
 
 
 def _channel(
@@ -188,7 +190,7 @@ def _channel(
             f"rates of shape {strength.shape} do not fit verdicts of shape {observed.shape}; give one rate, or one for "
             "each verdict"
         ) from None
-    chance = strength <= 0.0
+    chance = strength <= _CHANCE
     if chance.any():
         if uninformative == "raise":
             at = int(np.argmax(chance))

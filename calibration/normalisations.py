@@ -116,12 +116,11 @@ def scaled(
     if scale == "none":
         return centred
     if scale == "whiten":
-        everything = np.zeros(centred.size, dtype=np.intp)
-        middle, spread = _moments(centred.reshape(-1), everything)
-        return np.asarray(_over(centred - middle[0], np.sqrt(spread[0] ** 2 + eps), 0.0))
+        middle, spread = _moments(centred, np.zeros(centred.size, dtype=np.intp), rewards)
+        return _over(centred - middle, spread, np.sqrt(spread**2 + eps))
     codes = _codes(rewards, groups) if scale == "group_std" else np.zeros(rewards.size, dtype=np.intp)
-    _, spread = _moments(rewards.reshape(-1), codes)
-    return _over(centred, spread[codes].reshape(rewards.shape), eps)
+    _, spread = _moments(rewards, codes, rewards)
+    return _over(centred, spread, spread + eps)
 
 
 def _codes(rewards: Floats, groups: Sequence[Hashable] | npt.NDArray[Any] | None) -> Codes:
@@ -145,21 +144,26 @@ def _sums(values: Floats, codes: Codes) -> tuple[Floats, Floats]:
     return total.astype(np.float64, copy=False), count.astype(np.float64, copy=False)
 
 
-def _moments(values: Floats, codes: Codes) -> tuple[Floats, Floats]:
-    """The mean and the standard deviation (ddof=1) of each group; 0 for a spread that is rounding or of one value."""
-    if not len(codes):
-        return np.zeros(1), np.zeros(1)
-    total, count = _sums(values, codes)
+def _moments(values: Floats, codes: Codes, rewards: Floats) -> tuple[Floats, Floats]:
+    """The mean and the standard deviation (ddof=1) of each value's group, in the values' shape.
+
+    The deviation is 0 for one value, and where it is rounding beside the rewards that the values come from.
+    """
+    flat = values.reshape(-1)
+    if not flat.size:
+        return values, values
+    total, count = _sums(flat, codes)
     mean = total / np.maximum(count, 1)
-    squares, _ = _sums((values - mean[codes]) ** 2, codes)
+    squares, _ = _sums((flat - mean[codes]) ** 2, codes)
     spread = np.sqrt(squares / np.maximum(count - 1, 1))
     largest = np.zeros(len(mean))
-    np.maximum.at(largest, codes, np.nan_to_num(np.abs(values)))
-    return mean, np.where((count > 1) & (spread > _CONSTANT * largest), spread, 0.0)
+    np.maximum.at(largest, codes, np.nan_to_num(np.abs(rewards.reshape(-1))))
+    spread = np.where((count > 1) & (spread > _CONSTANT * largest), spread, 0.0)
+    return mean[codes].reshape(values.shape), spread[codes].reshape(values.shape)
 
 
-def _over(centred: Floats, spread: Any, eps: float) -> Floats:
-    """centred / (spread + eps), 0 where the spread is 0: a constant group says nothing (NaN stays NaN)."""
+def _over(centred: Floats, spread: Floats, divisor: Floats) -> Floats:
+    """centred / divisor, 0 where the spread is 0: what is constant says nothing (NaN stays NaN)."""
     still = spread == 0.0
-    divided = centred / np.where(still, 1.0, spread + eps)
+    divided = centred / np.where(still, 1.0, divisor)
     return np.where(still & ~np.isnan(centred), 0.0, divided)

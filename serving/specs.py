@@ -7,6 +7,8 @@ A spec is read by the first rule that fits, so that every spec means one thing:
     a verifier's name                    guerdon.verifiers.load
     a folder (``./numeric`` if a verifier is called so too)   a reward model saved by ``guerdon train``
     OWNER/NAME                           a reward model of the hub
+    SPEC@FILE.json                       any of these with what calibration found out about it: error rates, a
+                                         probability map, a bias curve (guerdon.calibration.wrap); may be repeated
 
 Code may be any of these, told apart by what it is and by its required parameters:
 
@@ -42,11 +44,12 @@ from guerdon.rewards.types import thaw
 
 _CODE = re.compile(r"(?P<where>.+):(?P<attribute>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*)")
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+_MEASURED = re.compile(r"(?P<spec>.+)@(?P<file>[^@]+\.json)")
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 _FORMS = (
     "A scorer is the name of a verifier, the folder or hub id (owner/name) of a reward model, module:function, "
-    "file.py:function, or http://host:port#name."
+    "file.py:function, or http://host:port#name; each may end in @rates.json (or another file of calibration)."
 )
 
 
@@ -58,6 +61,10 @@ def load_scorer(spec: str, **options: Any) -> Scorer:
     """
     if not isinstance(spec, str) or not spec.strip():
         raise UsageError(f"a scorer's spec must be a non-empty string, got {spec!r}. {_FORMS}")
+    if measured := _MEASURED.fullmatch(spec):
+        from guerdon.calibration.wrap import wrapped
+
+        return wrapped(load_scorer(measured["spec"], **options), Path(measured["file"]).expanduser())
     if spec.startswith(("http://", "https://")):
         from guerdon.serving.client import RemoteScorer
 
