@@ -1,0 +1,1 @@
+"""What ``calibration/debias.py`` is made of: smoothers, the report before and after, its page."""
