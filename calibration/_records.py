@@ -106,6 +106,22 @@ def numbers(value: Any, name: str, low: float = -math.inf, high: float = math.in
     return tuple(number(item, f"{name}[{i}]", low, high) for i, item in enumerate(value))
 
 
+def matrix(value: Any, name: str, size: int) -> tuple[tuple[float, ...], ...]:
+    """A list of ``size`` rows of ``size`` finite floats."""
+    if not isinstance(value, (list, tuple)) or len(value) != size:
+        raise UsageError(f"{name} must be a list of {size} rows, got {value!r:.80}")
+    rows = tuple(numbers(row, f"{name}[{i}]") for i, row in enumerate(value))
+    if any(len(row) != size for row in rows):
+        raise UsageError(f"every row of {name} must have {size} numbers")
+    return rows
+
+
+def count(value: Any, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise UsageError(f"{name} must be a whole number >= 0, got {value!r:.80}")
+    return value
+
+
 def fitted_on(data: Any) -> FittedOn:
     return FittedOn(**exactly(data, "scorer", ("name", "version")))
 

@@ -63,7 +63,7 @@ def fit_map(
     equal, and with ``smooth=False`` for classes that a threshold separates (a logistic map then has no end).
 
     >>> fit_map("temperature", np.array([3, 2, 1, 0.5, -0.5, 2.5, -1, 0.2]), 1.0, pairs=True).temperature.__round__(6)
-    0.957889
+    0.957887
     """
     check_input(method, input_scale, pairs=pairs)
     rows = _checked_rows(values, right, input_scale, pairs)
@@ -153,7 +153,7 @@ def _logistic(columns: Floats, y: Floats) -> tuple[list[float], float]:
     weights = np.concatenate([y, 1 - y])
     used = weights > 0
     twice, label = np.concatenate([scaled, scaled]), np.repeat([1.0, 0.0], len(y))
-    model = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-12, max_iter=1_000)
+    model = LogisticRegression(C=np.inf, solver="lbfgs", tol=1e-10, max_iter=1_000)
     model.fit(twice[used], label[used], sample_weight=weights[used])
     slopes = model.coef_[0] / size
     return slopes.tolist(), float(model.intercept_[0] - slopes @ centre)

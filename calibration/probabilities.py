@@ -76,8 +76,7 @@ class ProbabilityMap:
 
     def __post_init__(self) -> None:
         check_input(self.method, self.input_scale, pairs=self.pairs)
-        if not isinstance(self.n, int) or isinstance(self.n, bool) or self.n < 0:
-            raise UsageError(f"n must be a whole number >= 0, got {self.n!r}")
+        records.count(self.n, "n")
         given = records.exactly(self.parameters, f"parameters of {self.method}", PARAMETERS[self.method])
         object.__setattr__(self, "parameters", FrozenDict(_checked(self.method, given)))
 
