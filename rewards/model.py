@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,9 +75,11 @@ class RewardModel:
         share_prompts: bool | None = None,
         padding_side: str = "right",
         source: tuple[str, dict[str, Any]] | None = None,
+        origin: Mapping[str, Any] | None = None,
     ) -> None:
         """max_batch_tokens: padded tokens a forward; default 2,048 on a CPU (more buys nothing there), else 32,768.
-        share_prompts: None finds out whether the model allows it. source: how to load it again (for pickling)."""
+        share_prompts: None finds out whether the model allows it. source: how to load it again (for pickling).
+        origin: {"backbone", "data"} of the training, None if unknown; an ensemble asks if its members share both."""
         if max_batch_tokens is not None and max_batch_tokens < 1:
             raise UsageError(f"max_batch_tokens must be at least 1, got {max_batch_tokens}")
         if padding_side not in ("left", "right"):
@@ -87,7 +89,7 @@ class RewardModel:
         self.name, self.version, self.temperature = name, version, temperature
         self.max_batch_tokens = max_batch_tokens or (2_048 if net.device.type == "cpu" else 32_768)
         self.padding_side = padding_side
-        self._source = source
+        self._source, self.origin = source, origin
         self._lock = threading.Lock()
         if share_prompts is None:
             share_prompts, why = shares_prompts(net)
@@ -134,6 +136,7 @@ class RewardModel:
             max_batch_tokens=max_batch_tokens,
             share_prompts=share_prompts,
             source=(str(source), options),
+            origin={"backbone": card.training.get("base"), "data": card.training.get("data")} if card else None,
         )
         if card is not None:
             loaded._shake_hands(card, folder)
@@ -203,6 +206,28 @@ class RewardModel:
                 for index, value in zip((m for i in chosen for m in members[i]), scores, strict=True):
                     values[index] = value
         return values
+
+    @torch.no_grad()
+    def features(self, samples: Sequence[Sample]) -> torch.Tensor:
+        """What the head reads of each sample, (n, d) in float32 on the CPU; a row of NaN where it cannot be scored.
+
+        A score is features . w + b, with (w, b) = ``head()``. Raises UsageError for a head that is not linear.
+        """
+        found = torch.full((len(samples), self.net.head.in_features), torch.nan)
+        prepared = self.prepare_many(samples)
+        ready = [(i, item.ids) for i, item in enumerate(prepared) if isinstance(item, Prepared)]
+        with self._lock:
+            for chosen in plan([len(ids) for _, ids in ready], self.max_batch_tokens):
+                trees = [plain(ready[k][1]) for k in chosen]
+                batch = self.net.collate(trees, left=self.padding_side == "left")
+                found[[ready[k][0] for k in chosen]] = self.net.features(batch).cpu()
+        return found
+
+    def head(self) -> tuple[torch.Tensor, float]:
+        """Weight (d,) in float32 on the CPU and bias of the last linear layer, whose input ``features`` gives."""
+        layer = self.net.head
+        weight: torch.Tensor = layer.weight.detach()[0].float().cpu()
+        return weight, 0.0 if layer.bias is None else float(layer.bias.detach()[0])
 
     def variants(self) -> dict[str, RewardModel]:
         """This model scoring in other ways that must give the same numbers: evaluation measures whether they do."""

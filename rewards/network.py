@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from guerdon.rewards.errors import UsageError
 from guerdon.rewards.packing import Batch, Ids, Tree, collate, plain, share_prefix
 
 # Trees need an attention that takes an explicit (b, 1, t, t) mask.
@@ -59,16 +60,40 @@ class RewardNet(nn.Module):
             output = self.model(input_ids=batch.input_ids, attention_mask=batch.attention_mask)
             logits: Tensor = output.logits
             return logits[:, 0].float()
-        classifier = self.classifier
-        hidden = classifier.base_model(
+        last = self._last_hidden(batch)
+        with torch.autocast(last.device.type, enabled=False):  # a head in half precision ties distinct responses
+            return _in_float32(self.classifier.score, last)
+
+    @property
+    def head(self) -> nn.Linear:
+        """The last layer of the model's head, whose input ``features`` gives. Raises UsageError if it is not linear."""
+        linear = [m for m in self.classifier.modules() if isinstance(m, nn.Linear) and m.out_features == 1]
+        if not linear or (self.causal and linear[-1] is not self.classifier.score):
+            raise UsageError(f"{type(self.classifier).__name__} has no head that ends in a linear layer of one output")
+        return linear[-1]
+
+    def features(self, batch: Batch) -> Tensor:
+        """What the head's last layer reads, (n, d) in float32: a score is features . head.weight[0] + head.bias."""
+        head = self.head
+        if self.causal:
+            return self._last_hidden(batch).float()
+        seen: list[Tensor] = []
+        hook = head.register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0]))
+        try:
+            self.model(input_ids=batch.input_ids, attention_mask=batch.attention_mask)
+        finally:
+            hook.remove()
+        return seen[0].float()
+
+    def _last_hidden(self, batch: Batch) -> Tensor:
+        """The hidden state (n, d) of each sequence's last token, of a causal model."""
+        hidden: Tensor = self.classifier.base_model(
             input_ids=batch.input_ids,
             attention_mask=batch.attention_mask,
             position_ids=batch.position_ids,
             use_cache=False,
         ).last_hidden_state
-        last = hidden[batch.rows, batch.columns]
-        with torch.autocast(last.device.type, enabled=False):  # a head in half precision ties distinct responses
-            return _in_float32(classifier.score, last)
+        return hidden[batch.rows, batch.columns]
 
 
 def _in_float32(head: nn.Module, hidden: Tensor) -> Tensor:
