@@ -63,6 +63,8 @@ class Wrapper(ABC):
         """The new scores of samples that all have one."""
 
     def _new(self, score: Score, value: float, **said: Any) -> Score:
+        if self.word in score.details:  # two curves one after the other
+            said["before"] = score.details[self.word]
         return Score(value, score.reason, {**score.details, self.word: {"raw": score.value, **said}})
 
     def __repr__(self) -> str:

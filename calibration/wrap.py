@@ -193,10 +193,13 @@ class Debiased(Wrapper):
         if why := fitted.refuses(scorer.name, scorer.version):
             raise UsageError(f"the curve cannot be used: {why}")
         super().__init__(scorer, fitted)
-        self.scale, self.curve, self._feature = scorer.scale, fitted, feature(fitted.feature)
+        feature(fitted.feature)  # a name that there is no feature of is a mistake now, not at the first sample
+        self.scale, self.curve = scorer.scale, fitted
 
     def _values(self, samples: Sequence[Sample], scores: Sequence[Score]) -> list[Score]:
-        features = np.array([self._feature(sample.response_text) for sample in samples], dtype=np.float64)
+        from guerdon.calibration.features import measure
+
+        features = measure([self.curve.feature], [sample.response_text for sample in samples])[self.curve.feature]
         raw = np.array([score.value for score in scores], dtype=np.float64)
         values = self.curve.apply(raw, features)
         return [

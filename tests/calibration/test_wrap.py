@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from guerdon.calibration._records import FittedOn
 from guerdon.calibration.advantages import records
+from guerdon.calibration.debias import DebiasCurve
 from guerdon.calibration.probabilities import ProbabilityMap
 from guerdon.calibration.rates import Channel, Interval, NoiseRates
-from guerdon.calibration.wrap import Calibrated, Corrected, wrapped
+from guerdon.calibration.wrap import Calibrated, Corrected, Debiased, wrapped
 from guerdon.rewards import BatchScorer, Prepared, Sample, Score, check_scorer, pointwise
 from guerdon.rewards.errors import ScaleError, UsageError
 
@@ -49,6 +51,7 @@ class Model:
 
 MATH = pointwise(verdict, scale="verdict", name="math", version="1")
 RATES = NoiseRates("math", "1", "kind", {"digits": Channel(0.1, 0.2), "words": Channel(0.02, 0.45)})
+CURVE = DebiasCurve("length", "linear", x=(0.0, 100.0), y=(0.0, 10.0), centre=3.0)
 MAP = ProbabilityMap("temperature", "logit", {"slope": 2.0})
 
 
@@ -194,11 +197,39 @@ def test_map_for_something_else_is_refused() -> None:
         Calibrated(pointwise(length, scale="real"), MAP)
     with pytest.raises(UsageError, match="margins between two responses"):
         Calibrated(Model(), ProbabilityMap("temperature", "logit", {"slope": 2.0}, pairs=True))
-    from guerdon.calibration._records import FittedOn
-
     elsewhere = ProbabilityMap("temperature", "logit", {"slope": 2.0}, scorer=FittedOn("other", "1"))
     with pytest.raises(UsageError, match="the probability map cannot be used: fitted on the scores of 'other'"):
         Calibrated(Model(), elsewhere)
+
+
+# --- Debiased ---
+
+
+def test_what_the_curve_says_of_the_feature_is_subtracted() -> None:
+    scorer = Debiased(Model(), CURVE)
+    found = scorer.score([Sample("p", "x" * 20), Sample("p", "x" * 2000)])
+    assert scorer.scale == "logit"
+    assert found[0].value == pytest.approx(1.1 - (2.0 - 3.0))
+    assert dict(found[0].details["debiased"]) == {"raw": pytest.approx(1.1), "feature": "length", "amount": 20.0}
+    assert (found[1].value, found[1].status) == (None, "refused")
+
+
+def test_two_curves_one_after_the_other_keep_both_values() -> None:
+    lines = DebiasCurve("lines", "linear", x=(0.0, 1.0), y=(0.0, 1.0), centre=0.0, scorer=FittedOn("model-debiased"))
+    score = Debiased(Debiased(Model(), CURVE), lines).score([Sample("p", "x" * 20)])[0]
+    assert score.value == pytest.approx(1.1 + 1.0 - 1.0)
+    assert score.details["debiased"]["raw"] == pytest.approx(2.1)
+    assert score.details["debiased"]["before"]["raw"] == pytest.approx(1.1)
+
+
+def test_curve_for_something_else_is_refused() -> None:
+    with pytest.raises(ScaleError, match="but 'math' gives 'verdict'"):
+        Debiased(MATH, CURVE)
+    elsewhere = DebiasCurve("length", "linear", (0.0,), (0.0,), 0.0, scorer=FittedOn("other", "1"))
+    with pytest.raises(UsageError, match="the curve cannot be used: fitted on the scores of 'other'"):
+        Debiased(Model(), elsewhere)
+    with pytest.raises(UsageError, match="Did you mean 'length'"):
+        Debiased(Model(), DebiasCurve("lenght", "linear", (0.0,), (0.0,), 0.0))
 
 
 # --- all of them ---
@@ -208,6 +239,8 @@ def test_every_wrapper_keeps_the_laws_of_scorers() -> None:
     check_scorer(Corrected(MATH, RATES), tolerance=0.0)
     check_scorer(Corrected(MATH, RATES, mode="forward"), tolerance=0.0)
     check_scorer(Calibrated(Model(), MAP))
+    check_scorer(Debiased(Model(), CURVE))
+    check_scorer(Calibrated(Debiased(Model(), CURVE), MAP))
 
 
 def test_wrapper_is_a_batch_scorer_just_where_the_held_scorer_is() -> None:
@@ -223,7 +256,9 @@ def test_wrapper_is_a_batch_scorer_just_where_the_held_scorer_is() -> None:
 def test_file_says_itself_which_wrapper_it_calls_for(tmp_path: Path) -> None:
     RATES.save(tmp_path / "rates.json")
     MAP.save(tmp_path / "map.json")
+    CURVE.save(tmp_path / "curve.json")
     corrected, calibrated = wrapped(MATH, tmp_path / "rates.json"), wrapped(Model(), tmp_path / "map.json")
+    assert isinstance(wrapped(Model(), tmp_path / "curve.json"), Debiased)
     assert isinstance(corrected, Corrected)
     assert isinstance(calibrated, Calibrated)
     assert corrected.version == Corrected(MATH, str(tmp_path / "rates.json")).version == Corrected(MATH, RATES).version
