@@ -62,6 +62,8 @@ class RemoteScorer:
     RemoteScorer('http://127.0.0.1:8008', 'numeric')
     """
 
+    remote = True  # its server remembers, so that nobody in between needs to
+
     def __init__(
         self,
         url: str,

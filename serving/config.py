@@ -12,6 +12,10 @@ when neither names a token. An unknown key is an error.
     [scorers.helpful]                # or a table: the spec, and the scorer's own options
     spec = "runs/helpful"
     overlong = "truncate_prompt"
+
+    [tenants.team-a]                 # callers with a token of their own, and the part of a queue that they may fill
+    token_file = "team-a.txt"
+    share = 0.5
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from guerdon.rewards.errors import UnknownNameError, UsageError
 
@@ -44,27 +48,46 @@ class ScorerSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class Tenant:
+    """A caller with a token of its own. share: the part of every queue, from 0 to 1, that its work may fill."""
+
+    token: str = field(repr=False)
+    share: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class ServeConfig:
     """Everything a server needs to know. Raises UsageError at construction if it cannot be right.
 
     scorers: what ``serve`` loads, by the name that requests use.
+    default_scorer: what answers requests that name none (other dialects than ours); None: the first.
     host, port: where it listens; port 0 takes a free one. A host that other machines reach needs a token.
     token: callers must send ``Authorization: Bearer TOKEN``; None lets everyone on this machine in.
+    tenants: further tokens, by the name of their owner; once there is one, nobody comes in without a token.
     max_body_bytes, max_items: the largest request; a larger one is answered 413.
     max_batch_tokens: padded tokens of one batch of a reward model, longest row times rows; None leaves it to the model.
     max_queue_tokens: estimated tokens waiting for one scorer; what comes on top is answered 503 with Retry-After.
+    max_wait_seconds: work that would wait for longer than this, judged by the speed of late, is answered 503 at once.
+    scores: ``fast`` makes batches; ``exact`` computes every sequence alone, so that a score has the same bits whatever
+    shares the server with it (on a CPU that costs nothing from 128 tokens up).
+    cache_entries: scores remembered for each scorer, so that a request that is sent again costs nothing; 0: none.
     timeout_seconds: the longest a request waits; its samples then come back unscored with status ``timeout``.
     drain_seconds: how long a server that was told to stop goes on answering what it accepted.
     """
 
     scorers: Mapping[str, ScorerSpec] = field(default_factory=dict)
+    default_scorer: str | None = None
     host: str = "127.0.0.1"
     port: int = 8008
     token: str | None = field(default=None, repr=False)
+    tenants: Mapping[str, Tenant] = field(default_factory=dict)
     max_body_bytes: int = 16 * 2**20
     max_items: int = 4096
     max_batch_tokens: int | None = None
     max_queue_tokens: int = 2_000_000
+    max_wait_seconds: float = 100.0
+    scores: Literal["fast", "exact"] = "fast"
+    cache_entries: int = 65_536
     timeout_seconds: float = 600.0
     drain_seconds: float = 30.0
 
@@ -79,19 +102,36 @@ class ServeConfig:
             right = (value is None and key == "max_batch_tokens") or (_is_int(value) and value >= 1)
             _require(right, key, value, "an integer >= 1")
         _require(_is_int(self.port) and 0 <= self.port <= 65535, "port", self.port, "an integer from 0 to 65535")
-        for key in ("timeout_seconds", "drain_seconds"):
+        _require(self.scores in ("fast", "exact"), "scores", self.scores, "'fast' or 'exact'")
+        _require(
+            _is_int(self.cache_entries) and self.cache_entries >= 0, "cache_entries", self.cache_entries, "0 or more"
+        )
+        for key in ("timeout_seconds", "drain_seconds", "max_wait_seconds"):
             value = getattr(self, key)
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
             # A day is an arbitrary but safe bound: it also refuses nan and inf.
             _require(number and 0 <= value <= 86_400, key, value, "seconds, from 0 to 86400")
         _require(isinstance(self.host, str) and bool(self.host), "host", self.host, "an address such as '127.0.0.1'")
-        if self.token is not None and not (isinstance(self.token, str) and _TOKEN.fullmatch(self.token)):
-            raise UsageError("the token must be one or more visible ASCII characters without spaces")
-        if self.token is None and not is_loopback(self.host):
+        tokens = [tenant.token for tenant in self.tenants.values()] + ([] if self.token is None else [self.token])
+        if not all(isinstance(token, str) and _TOKEN.fullmatch(token) for token in tokens):
+            raise UsageError("a token must be one or more visible ASCII characters without spaces")
+        if len(set(tokens)) < len(tokens):
+            raise UsageError("two tenants have the same token; give each one of its own")
+        for name, tenant in self.tenants.items():
+            if not _NAME.fullmatch(name):
+                raise UsageError(f"{name!r} cannot name a tenant; use up to 100 letters, digits, '.', '_' and '-'")
+            right = isinstance(tenant.share, (int, float)) and 0 < tenant.share <= 1
+            _require(right, f"tenants.{name}.share", tenant.share, "above 0 and at most 1")
+        if not tokens and not is_loopback(self.host):
             raise UsageError(
                 f"host {self.host!r} lets other machines in, and no token is set: anyone could use the scorers. "
                 f"Set {TOKEN_VARIABLE} or token_file, or listen on 127.0.0.1"
             )
+
+    @property
+    def shares(self) -> Mapping[str, float]:
+        """Of each tenant, the part of a queue that it may fill."""
+        return {name: tenant.share for name, tenant in self.tenants.items()}
 
 
 def is_loopback(host: str) -> bool:
@@ -118,6 +158,7 @@ def read_config(
     if "token" in given or "token_file" in given:
         values.pop("token", None), values.pop("token_file", None)
     values = {**values, **given, "scorers": {name: _scorer_spec(name, value) for name, value in scorers.items()}}
+    values["tenants"] = {name: _tenant(name, value) for name, value in _table(values, "tenants").items()}
     known = [f.name for f in fields(ServeConfig)]
     for key in values:
         if key not in (*known, "token_file"):
@@ -163,6 +204,17 @@ def _scorer_spec(name: str, value: Any) -> ScorerSpec:
     if isinstance(value, Mapping) and isinstance(value.get("spec"), str):
         return ScorerSpec(value["spec"], {key: option for key, option in value.items() if key != "spec"})
     raise UsageError(f"scorers.{name} must be a spec, or a table with a 'spec' and options; got {value!r:.80}")
+
+
+def _tenant(name: str, value: Any) -> Tenant:
+    _require(isinstance(value, Mapping), f"tenants.{name}", value, "a table with token or token_file")
+    for key in value:
+        if key not in ("token", "token_file", "share"):
+            raise UnknownNameError(f"option of tenants.{name}", key, ["token", "token_file", "share"])
+    token = _token(value, value.get("token_file"), {})
+    if token is None:
+        raise UsageError(f"tenants.{name} needs a token or a token_file")
+    return Tenant(token, value.get("share", 1.0))
 
 
 def _token(values: Mapping[str, Any], token_file: Any, environ: Mapping[str, str]) -> Any:

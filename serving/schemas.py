@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic_core import from_json
 
 from guerdon.rewards.errors import UsageError
-from guerdon.rewards.types import Sample, Scale, Score, Status
+from guerdon.rewards.types import Sample, Scale, Status
 
 _SHOWN = 20  # faults of one request
 _DEPTH = 100  # of an answer's details; orjson stops at 254
@@ -176,15 +176,19 @@ class Work:
     seconds: float | None
 
 
-def read_request(body: bytes, request_id: str, *, max_items: int) -> Work:
-    """The samples of a request's body, their groups prefixed with the request's id.
+def parse(body: bytes) -> Any:
+    """The JSON of a body. Raises BodyError for what readers disagree about."""
+    try:
+        return from_json(body, allow_inf_nan=False)
+    except ValueError as error:
+        raise BodyError(400, "invalid_json", [Problem(field="", message=f"is not JSON: {error}")]) from error
+
+
+def read_request(data: Any, request_id: str, *, max_items: int) -> Work:
+    """The samples of a native request, their groups prefixed with the request's id.
 
     Raises BodyError with up to 20 faults: reading ends there, so that a hostile body cannot make a long list of them.
     """
-    try:
-        data = from_json(body, allow_inf_nan=False)
-    except ValueError as error:
-        raise BodyError(400, "invalid_json", [Problem(field="", message=f"is not JSON: {error}")]) from error
     reader = _Reader()
     if not reader.is_object("", data, ScoreRequest):
         reader.stop()
@@ -192,11 +196,9 @@ def read_request(body: bytes, request_id: str, *, max_items: int) -> Work:
     deadline = data.get("deadline_ms")
     number = isinstance(deadline, (int, float)) and not isinstance(deadline, bool)
     if deadline is not None and not (number and 0 < deadline < math.inf):
-        reader.wrong("deadline_ms", f"must be a number of milliseconds above 0, got {_shown(deadline)}")
+        reader.wrong("deadline_ms", f"must be a number of milliseconds above 0, got {shown(deadline)}")
     items = reader.get(data, "", "items", list, "a list of items") or []
-    if len(items) > max_items:
-        message = f"holds {len(items)} items, and this server takes at most {max_items} in one request; send parts"
-        raise BodyError(413, "too_large", [Problem(field="items", message=message)])
+    check_count("items", items, max_items)
     samples = [reader.sample(f"items[{index}]", item, request_id) for index, item in enumerate(items)]
     if reader.problems:
         reader.stop()
@@ -207,6 +209,13 @@ def read_request(body: bytes, request_id: str, *, max_items: int) -> Work:
         # In seconds, and no longer than a day, so that no event loop has to bear 10**4000.
         seconds=None if deadline is None else min(deadline, 86_400_000) / 1000,
     )
+
+
+def check_count(field: str, items: Sequence[Any], max_items: int) -> None:
+    """Raises BodyError if a request holds more items than the server takes at once."""
+    if len(items) > max_items:
+        message = f"holds {len(items)} items, and this server takes at most {max_items} in one request; send parts"
+        raise BodyError(413, "too_large", [Problem(field=field, message=message)])
 
 
 class _Reader:
@@ -227,7 +236,7 @@ class _Reader:
         """Whether it is an object, with wrong, unknown and missing fields noted."""
         fields = model.model_fields
         if not isinstance(value, dict):
-            self.wrong(where, f"must be an object with {', '.join(fields)}; got {_shown(value)}")
+            self.wrong(where, f"must be an object with {', '.join(fields)}; got {shown(value)}")
             return False
         for key in value:
             if key not in fields:
@@ -244,7 +253,7 @@ class _Reader:
         value = data.get(key)
         if key not in data or isinstance(value, kind):
             return value
-        return self.wrong(_join(where, key), f"must be {wanted}, got {_shown(value)}")
+        return self.wrong(_join(where, key), f"must be {wanted}, got {shown(value)}")
 
     def sample(self, where: str, item: Any, request_id: str) -> Sample | None:
         if not self.is_object(where, item, Item) or not {"prompt", "response"} <= item.keys():
@@ -255,7 +264,7 @@ class _Reader:
         group, meta = item.get("group"), item.get("meta", {})
         try:
             for key in ("prompt", "response", "reference", "meta"):
-                _check_numbers(item.get(key), key)
+                check_numbers(item.get(key), key)
             return Sample(
                 item["prompt"], item["response"], item.get("reference"),
                 None if group is None else f"{request_id}/{group}", meta,
@@ -271,41 +280,24 @@ def _join(where: str, key: str) -> str:
     return f"{where}.{key}" if where else key
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A value in a message: its type and its beginning."""
     return f"{type(value).__name__}: {reprlib.repr(value)}"
 
 
-def _check_numbers(value: Any, where: str) -> None:
+def check_numbers(value: Any, where: str) -> None:
     """1e999 is JSON, and no double holds it: readers make it infinity."""
     if isinstance(value, float) and not math.isfinite(value):
         raise UsageError(f"{where} holds a number too large for a double; give it as a string")
     if isinstance(value, dict):
         for item in value.values():
-            _check_numbers(item, where)
+            check_numbers(item, where)
     elif isinstance(value, list):
         for item in value:
-            _check_numbers(item, where)
+            check_numbers(item, where)
 
 
 # --- answers ---
-
-
-def response_body(
-    scorer: str, version: str, scale: Scale, ids: Sequence[str | None], scores: Sequence[Score], timing: Any
-) -> bytes:
-    """The JSON of a ScoreResponse."""
-    return to_json(
-        {
-            "scorer": scorer,
-            "version": version,
-            "scale": scale,
-            "items": [
-                {"id": i, "value": s.value, "status": s.status, "reason": s.reason, "details": s.details}
-                for i, s in zip(ids, scores, strict=True)
-            ],
-            "timing_ms": timing,
-        }
-    )
 
 
 def to_json(value: Any) -> bytes:

@@ -21,8 +21,10 @@ from pydantic import ValidationError
 
 from guerdon.rewards import Prepared, Sample, Scale, Score, Scorer, pointwise
 from guerdon.rewards.errors import OutageError
-from guerdon.serving.app import OPEN, create_app
+from guerdon.serving.app import create_app
 from guerdon.serving.config import ServeConfig
+from guerdon.serving.dialects.registry import DIALECTS
+from guerdon.serving.front import OPEN
 from guerdon.serving.schemas import ErrorResponse, Item, ScoreRequest, ScoreResponse, ScorerList
 from guerdon.serving.specs import load_scorer
 
@@ -351,7 +353,7 @@ def test_a_mistake_of_our_own_is_a_500_without_its_message(monkeypatch: pytest.M
     def broken(*args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("secret path /etc/x")
 
-    monkeypatch.setattr("guerdon.serving.app.read_request", broken)
+    monkeypatch.setattr("guerdon.serving.dialects.native.read_request", broken)
     app = make()
     answer = ask(app, "POST", "/v1/score", json=body("a"))
     assert answer.status_code == 500
@@ -374,7 +376,8 @@ def test_an_outage_of_a_remote_scorer_is_null_and_counted() -> None:
 
 
 def every_path(app: FastAPI) -> list[str]:
-    return [str(getattr(route, "path", "/")) for route in app.routes]
+    scoring = [path for dialect in DIALECTS for path in dialect.PATHS]
+    return [*(str(getattr(route, "path", "/")) for route in app.routes), *scoring]
 
 
 def test_without_the_token_every_path_but_the_open_ones_is_closed() -> None:

@@ -65,7 +65,7 @@ def test_unknown_key_names_the_nearest(tmp_path: Path) -> None:
         ("scorers", {"a": 5}, "scorers.a must be a spec"),
         ("scorers", {"a": {"option": 1}}, "scorers.a must be a spec, or a table with a 'spec'"),
         ("scorers", ["a"], "scorers must be a table"),
-        ("token", "", "the token must be one or more visible ASCII characters"),
+        ("token", "", "a token must be one or more visible ASCII characters"),
         ("token", "two words", "visible ASCII characters without spaces"),
     ],
 )
@@ -101,7 +101,7 @@ def test_token_comes_from_flag_then_file_then_environment(tmp_path: Path) -> Non
 
 def test_empty_token_file_does_not_open_the_server(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("\n")
-    with pytest.raises(UsageError, match="the token must be one or more"):
+    with pytest.raises(UsageError, match="a token must be one or more"):
         read_config(None, {"token_file": tmp_path / "token"}, environ={})
 
 

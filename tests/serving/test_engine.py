@@ -54,7 +54,7 @@ class HeldModel(Held):
             raise ValueError("no such token")
         if "nonsense" in sample.response_text:
             return None  # type: ignore[return-value]
-        return Prepared(sample, tuple(range(len(sample.response_text))))
+        return Prepared(sample, tuple(map(ord, sample.response_text)))
 
     def run(self, batch: Sequence[Prepared]) -> list[Score]:
         return super().score([prepared.sample for prepared in batch])

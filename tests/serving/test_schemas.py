@@ -9,27 +9,38 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from guerdon.rewards import Sample, Score
+from guerdon.rewards import Sample, Scale, Score
+from guerdon.serving.dialects import Context, native
+from guerdon.serving.engine import Scored
 from guerdon.serving.schemas import (
     BodyError,
     Item,
     ScoreRequest,
     ScoreResponse,
+    parse,
     read_request,
-    response_body,
     to_json,
 )
 
 
 def read(body: Any, **limits: int) -> Any:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return read_request(raw, "req", max_items=limits.get("max_items", 100))
+    return read_request(parse(raw), "req", max_items=limits.get("max_items", 100))
 
 
 def refused(body: Any, **limits: int) -> BodyError:
     with pytest.raises(BodyError) as caught:
         read(body, **limits)
     return caught.value
+
+
+def answered(scale: Scale, ids: list[str | None], scores: list[Score]) -> bytes:
+    """The body of the native answer to one item for each of the ids."""
+    items = [{"id": i, "prompt": "p", "response": "r"} for i in ids]
+    context = Context("/v1/score", None, {"s": scale}, "s", "req", 100)
+    call = native.read({"scorer": "s", "items": items}, context)
+    timing = {"prepare": 0.0, "queue": 0.0, "score": 1.0, "total": 1.0}
+    return to_json(call.write(Scored(scores, "v1", timing)))
 
 
 def item(**fields: Any) -> dict[str, Any]:
@@ -176,14 +187,13 @@ def test_any_items_are_read_or_refused(items: Any) -> None:
 @settings(deadline=None)
 @given(st.dictionaries(st.text(), JSON | st.floats() | st.binary() | st.sets(st.integers()), max_size=4))
 def test_any_details_become_strict_json(details: Any) -> None:
-    body = response_body("s", "1", "real", ["a"], [Score(1.0, "why", details)], {})
+    body = answered("real", ["a"], [Score(1.0, "why", details)])
     json.loads(body, parse_constant=pytest.fail)
 
 
 def test_answer_has_its_documented_form_and_null_for_unscored() -> None:
     scores = [Score(0.5, "half", {"n": 1}), Score.unscored("no answer found")]
-    timing = {"prepare": 0.0, "queue": 0.0, "score": 1.0, "total": 1.0}
-    body = response_body("s", "v1", "probability", ["a", None], scores, timing)
+    body = answered("probability", ["a", None], scores)
     answer = ScoreResponse.model_validate_json(body)
     assert [entry.value for entry in answer.items] == [0.5, None]
     assert json.loads(body)["items"][1] == {

@@ -1,0 +1,9 @@
+"""The dialects there are, in the order in which they are asked whether a body is theirs; the last takes the rest."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from guerdon.serving.dialects import Dialect, native, openrlhf
+
+DIALECTS: tuple[Dialect, ...] = tuple(cast("Dialect", module) for module in (openrlhf, native))

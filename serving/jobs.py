@@ -1,0 +1,133 @@
+"""What goes through the engine: a request's job, and the units of work it is cut into.
+
+A job is one request. A unit is what a batch is made of: one sample, or the samples of one group, which only together
+mean something. Samples of several jobs may wait for one unit, when they are the same work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from guerdon.rewards import Sample, Score
+
+if TYPE_CHECKING:
+    from guerdon.serving.lane import Generation
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyMade:
+    """A sample whose text or token ids the caller has already made: a reward model must not template it again.
+
+    sample: what it says, as far as known; a verifier reads only this. text: the templated conversation, or None when
+    ``ids`` are given. special_tokens: whether the tokenizer adds its own around the text. keep: which end of what is
+    too long stays; None refuses it.
+    """
+
+    sample: Sample
+    text: str | None = None
+    ids: tuple[int, ...] | None = None
+    special_tokens: bool = False
+    keep: Any = None
+
+    @property
+    def size(self) -> int:
+        """Estimated tokens."""
+        return len(self.ids) if self.ids is not None else 1 + len(self.text or "") // 4
+
+
+Item = Sample | ReadyMade
+
+
+def size_of(item: Item) -> int:
+    """Estimated tokens, known before tokenising: four characters a token, at least one."""
+    if isinstance(item, ReadyMade):
+        return item.size
+    prompt, response = item.prompt, item.response
+    prompt = prompt if isinstance(prompt, str) else item.prompt_text
+    response = response if isinstance(response, str) else item.response_text
+    return 1 + (len(prompt) + len(response)) // 4
+
+
+class Job:
+    """One request on its way. Changed on the event loop only, but for ``started``, which the worker sets.
+
+    tokens: its estimated size, which is what a queue's limit counts. tenant: whose it is, or None.
+    done: resolves when every sample has a score, when time is up, or with what refuses the rest.
+    """
+
+    __slots__ = (
+        "admitted", "closed", "done", "generation", "items", "left", "loop", "queued", "scores", "seconds", "started",
+        "tenant", "tokens",
+    )  # fmt: skip
+
+    generation: Generation
+
+    def __init__(self, items: Sequence[Item], loop: asyncio.AbstractEventLoop, seconds: float, tenant: str | None):
+        self.items, self.loop, self.seconds, self.tenant = items, loop, seconds, tenant
+        self.scores: list[Score | None] = [None] * len(items)
+        self.left = len(items)
+        self.done: asyncio.Future[None] = loop.create_future()
+        self.closed = False
+        self.tokens = sum(map(size_of, items))
+        self.admitted = time.monotonic()
+        self.queued: float | None = None
+        self.started: float | None = None
+        if not items:
+            self.done.set_result(None)
+
+    def settle(self, index: int, score: Score) -> None:
+        self.scores[index] = score
+        self.left -= 1
+        if not self.left and not self.done.done():
+            self.done.set_result(None)
+
+    def expire(self) -> None:
+        """Time is up: what has no score by now will have none."""
+        if not self.done.done():
+            self.done.set_result(None)
+
+    def fail(self, error: Exception) -> None:
+        if not self.done.done():
+            self.done.set_exception(error)
+
+
+class Unit:
+    """A piece of work: one sample, made ready or not, or the samples of one group.
+
+    work: a Prepared, or a tuple of samples. cost: tokens, or samples. prompt: whose beginning it may share; None if
+    nobody has named it. key: what makes another sample the same work; None if nothing may. waiters: for each sample
+    of the unit, the jobs that wait for its score and the sample's index in each.
+    """
+
+    __slots__ = ("__weakref__", "_dead", "cost", "generation", "key", "prompt", "waiters", "work")
+
+    def __init__(
+        self,
+        generation: Generation,
+        work: Any,
+        cost: int,
+        waiters: list[list[tuple[Job, int]]],
+        *,
+        prompt: Hashable | None = None,
+        key: Hashable | None = None,
+    ) -> None:
+        self.generation, self.work, self.cost, self.waiters = generation, work, cost, waiters
+        self.prompt, self.key = prompt, key
+        self._dead = False
+
+    @property
+    def dropped(self) -> bool:
+        """Whether nobody waits any more. Once that has been seen the unit stays dropped: a queue has let go of it."""
+        if not self._dead:
+            self._dead = all(job.closed for waiters in self.waiters for job, _ in waiters)
+        return self._dead
+
+    def settled(self, scores: Iterable[Score]) -> list[tuple[Job, int, Score]]:
+        """The unit's scores, each for everyone who waits for it."""
+        return [
+            (job, index, score) for waiters, score in zip(self.waiters, scores, strict=True) for job, index in waiters
+        ]

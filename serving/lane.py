@@ -1,0 +1,403 @@
+"""One scorer with its queue and its threads.
+
+    job -> (prepare thread: token ids) -> batcher -> worker thread: batch, score -> event loop
+
+Only a BatchScorer has a prepare thread, so that text is tokenised while the model computes. The worker alone touches
+the batcher. It never waits for a timer: a batch is what happens to wait when the scorer is free.
+
+A batch that raises is split until the sample at fault stands alone, which comes back unscored with status ``error``;
+its neighbours keep their scores. An outage (OutageError) makes the whole batch ``error`` at once, since asking a dead
+server sample by sample would only take longer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Hashable, Iterator, Sequence
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from guerdon.rewards import BatchScorer, Prepared, Sample, Scale, Score, Scorer
+from guerdon.rewards.errors import ContractError, OutageError, UsageError
+from guerdon.rewards.prefixes import groups, tree_length
+from guerdon.rewards.types import SCALES, in_scale
+from guerdon.serving.batcher import Batcher, ByLength, InOrder
+from guerdon.serving.jobs import Item, Job, ReadyMade, Unit
+from guerdon.serving.memory import Memory, key_of_ids, key_of_sample
+
+if TYPE_CHECKING:
+    from guerdon.serving.config import ServeConfig
+    from guerdon.serving.metrics import Metrics
+
+logger = logging.getLogger("guerdon.serving")
+
+# Samples of one call to a scorer that is not a BatchScorer. Large enough for one round trip to another server to
+# carry many callers, small enough that a caller who comes late does not wait for thousands of others.
+MERGED_SAMPLES = 256
+# Padded tokens of a batch for a BatchScorer without a ``max_batch_tokens`` of its own. Measured on CPU, the knee of
+# tokens a second lies between 1,024 and 4,096.
+BATCH_TOKENS = 2048
+# Samples tokenised in one call: many enough for the tokenizer's own loop, few enough that the model starts at once.
+_TOKENISED = 64
+# How long an idle lane that shares prompts waits for the rest of a group whose first response has come. Trainers send
+# a group in one burst of requests; computed alone, the first would cost the prompt once more.
+_GROUP_SECONDS = 0.001
+_REASON_CHARACTERS = 200
+
+
+class Generation:
+    """One version of a lane's scorer, with the work that was admitted to it.
+
+    A request is answered by one generation from beginning to end, so a group never spans two versions.
+    """
+
+    def __init__(self, name: str, scorer: Scorer, config: ServeConfig) -> None:
+        self.name, self.scorer = name, scorer
+        self.version, self.scale = _declared(name, scorer)
+        self.prepares = isinstance(scorer, BatchScorer)
+        self.shares = bool(getattr(scorer, "share_prompts", False)) and config.scores == "fast"
+        # A server behind us remembers for itself, and may change its version unasked.
+        self._entries = 0 if getattr(scorer, "remote", False) else config.cache_entries
+        self.memory = Memory(self._entries)
+        self.jobs = 0  # requests admitted and not yet released; changed on the event loop only
+        self.batcher: Batcher[Unit] = InOrder(MERGED_SAMPLES)
+        if self.prepares:
+            budget: int = config.max_batch_tokens or getattr(scorer, "max_batch_tokens", BATCH_TOKENS)
+            # One sequence a forward gives the same bits in any company; on a CPU it costs nothing from 128 tokens on.
+            budget = 1 if config.scores == "exact" else budget
+            self.batcher = ByLength(budget, join=_trees if self.shares else None)
+
+    def follow(self) -> None:
+        """Take over the scorer's version, which for a remote one is its server's."""
+        if self.version != self.scorer.version:
+            self.version = self.scorer.version
+            self.memory = Memory(self._entries)
+
+
+class Lane:
+    """A name that requests use, the scorer behind it and the threads that ask it; they start with the first work."""
+
+    def __init__(self, name: str, scorer: Scorer, config: ServeConfig, metrics: Metrics) -> None:
+        self.name, self._config, self._metrics = name, config, metrics
+        # Oldest first, the last one takes new work. A tuple, replaced as a whole: the worker reads it as it is.
+        self._generations: tuple[Generation, ...] = (Generation(name, scorer, config),)
+        self._unprepared: SimpleQueue[Job | None] = SimpleQueue()
+        self._inbox: SimpleQueue[list[Unit] | None] = SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self.waiting = 0  # estimated tokens accepted and not yet answered; changed on the event loop only
+        self.seconds_a_token = 0.0  # of late, estimated tokens; 0 before the first batch; written by the worker only
+
+    @property
+    def current(self) -> Generation:
+        """The generation that new work is admitted to."""
+        return self._generations[-1]
+
+    @property
+    def version(self) -> str:
+        return self.current.version
+
+    @property
+    def scale(self) -> Scale:
+        return self.current.scale
+
+    @property
+    def prepares(self) -> bool:
+        return self.current.prepares
+
+    def swap(self, scorer: Scorer) -> str:
+        """From now on new work goes to this scorer; what was admitted is still answered by the old one.
+
+        Returns the new version. Raises UsageError if the scale is another: callers were promised this one.
+        """
+        generation = Generation(self.name, scorer, self._config)
+        if generation.scale != self.scale:
+            raise UsageError(
+                f"scorer {self.name!r} has the scale {self.scale!r} and its successor {generation.scale!r}; "
+                "serve that one under another name"
+            )
+        self._generations = (*self._generations, generation)
+        self._retire()
+        return generation.version
+
+    def _retire(self) -> None:
+        """Let go of old generations whose requests have all been answered, and so of their weights."""
+        *old, current = self._generations
+        self._generations = (*(generation for generation in old if generation.jobs), current)
+
+    def admit(self, job: Job) -> None:
+        """Count a job's work. Called on the event loop."""
+        job.generation = self.current
+        job.generation.jobs += 1
+        self.waiting += job.tokens
+
+    def release(self, job: Job) -> None:
+        """A job has been answered, one way or another. Called on the event loop."""
+        self.waiting -= job.tokens
+        job.generation.jobs -= 1
+        if job.generation is not self.current:
+            self._retire()
+
+    def push(self, job: Job) -> None:
+        """Take an admitted job. Called on the event loop."""
+        if not self._threads:
+            self._start()
+        if job.generation.prepares:
+            self._unprepared.put(job)
+        else:
+            job.queued = time.monotonic()
+            self._inbox.put(self._plain_units(job))
+
+    def _start(self) -> None:
+        for target in (self._work, self._prepare):
+            # Daemons, because a scorer that hangs must not keep a stopped server's process alive.
+            thread = threading.Thread(target=target, name=f"guerdon-{self.name}{target.__name__}", daemon=True)
+            thread.start()
+            self._threads.append(thread)
+
+    def close(self) -> None:
+        self._unprepared.put(None)
+        self._inbox.put(None)
+
+    # --- making work ready ---
+
+    def _plain_units(self, job: Job) -> list[Unit]:
+        """The job's samples, those of one group together: only they may be compared, so no batch cuts between them."""
+        generation, units = job.generation, []
+        members: dict[str, list[int]] = {}
+        samples = [item.sample if isinstance(item, ReadyMade) else item for item in job.items]
+        for index, sample in enumerate(samples):
+            if sample.group is not None:
+                members.setdefault(sample.group, []).append(index)
+            elif unit := self._unit(generation, (sample,), 1, job, index, key=key_of_sample(sample)):
+                units.append(unit)
+        for indices in members.values():
+            waiters = [[(job, index)] for index in indices]
+            units.append(Unit(generation, tuple(samples[i] for i in indices), len(indices), waiters))
+        return units
+
+    def _unit(
+        self, generation: Generation, work: Any, cost: int, job: Job, index: int, *, key: Hashable, prompt: Any = None
+    ) -> Unit | None:
+        """New work, or None if the same has been done or is on its way."""
+        memory = generation.memory
+        if score := memory.recall(key):
+            self._metrics.repeated(self.name, "remembered")
+            _deliver([(job, index, score)])
+            return None
+        if memory.join(key, job, index):
+            self._metrics.repeated(self.name, "joined")
+            return None
+        unit = Unit(generation, work, cost, [[(job, index)]], prompt=prompt, key=key)
+        memory.begin(unit)
+        return unit
+
+    def _prepare(self) -> None:
+        """The prepare thread: text becomes token ids while the model computes."""
+        while (job := self._unprepared.get()) is not None:
+            units: list[Unit] = []
+            for start in range(0, len(job.items), _TOKENISED):
+                if job.closed:
+                    break
+                units += self._tokenised(job, start)
+            job.queued = time.monotonic()
+            self._inbox.put(units)
+
+    def _tokenised(self, job: Job, start: int) -> list[Unit]:
+        """Units of the next few samples. Those that cannot be prepared are answered here."""
+        units: list[Unit] = []
+        settled: list[tuple[Job, int, Score]] = []
+        prepared = self._prepared(job.generation.scorer, job.items[start : start + _TOKENISED])
+        for index, result in enumerate(prepared, start):
+            if isinstance(result, Prepared):
+                key, prompt = (key_of_ids(result.ids), result.details), result.sample.prompt or None
+                if unit := self._unit(job.generation, result, result.cost, job, index, key=key, prompt=prompt):
+                    units.append(unit)
+            else:
+                settled.append((job, index, result))
+        _deliver(settled)
+        return units
+
+    def _prepared(self, scorer: Any, items: Sequence[Item]) -> list[Prepared | Score]:
+        many = getattr(scorer, "prepare_many", None)
+        if many is not None and all(isinstance(item, Sample) for item in items):
+            with contextlib.suppress(Exception):  # one sample's fault is found sample by sample, below
+                return _checked_prepared(many(items), len(items))
+        return [self._prepared_one(scorer, item) for item in items]
+
+    def _prepared_one(self, scorer: Any, item: Item) -> Prepared | Score:
+        try:
+            if isinstance(item, Sample):
+                prepared = scorer.prepare(item)
+            elif not hasattr(scorer, "prepare_text"):
+                message = f"scorer {self.name!r} takes prompts and responses, no ready-made text or token ids"
+                return Score.unscored(message, status="not_applicable")
+            elif item.ids is not None:
+                prepared = scorer.prepare_ids(item.sample, item.ids, keep=item.keep)
+            else:
+                prepared = scorer.prepare_text(
+                    item.sample, item.text, special_tokens=item.special_tokens, keep=item.keep
+                )
+            return _checked_prepared([prepared], 1)[0]
+        except (Exception, SystemExit) as error:  # code we do not own, on one sample
+            logger.exception("scorer %r could not prepare a sample", self.name)
+            return _failed(error)
+
+    # --- scoring ---
+
+    def _work(self) -> None:
+        """The worker thread. It alone touches the batchers, so there is no lock for the event loop to wait on."""
+        while True:
+            for units in self._arrived():
+                if units is None:
+                    return
+                for unit in units:
+                    unit.generation.batcher.add((unit,))
+            for generation in self._generations:
+                if batch := generation.batcher.take():
+                    self._answer(batch)
+                    break
+
+    def _arrived(self) -> Iterator[list[Unit] | None]:
+        """What has come since the last batch. Waits for it if there is nothing else to do."""
+        if not any(generation.batcher for generation in self._generations):
+            units = self._inbox.get()
+            yield units
+            if units and units[0].generation.shares:
+                time.sleep(_GROUP_SECONDS)
+        with contextlib.suppress(Empty):
+            while True:
+                yield self._inbox.get_nowait()
+
+    def _answer(self, batch: list[Unit]) -> None:
+        start = time.monotonic()
+        for unit in batch:
+            for waiters in unit.waiters:
+                for job, _ in waiters:
+                    job.started = job.started or start
+        generation = batch[0].generation
+        self._metrics.batch(self.name, sum(len(unit.waiters) for unit in batch))
+        if generation.prepares:
+            self._note_forward(batch, shares=generation.shares)
+        scores = iter(self._score(batch))
+        settled: list[tuple[Job, int, Score]] = []
+        for unit in batch:
+            mine = [next(scores) for _ in unit.waiters]
+            settled += unit.settled(mine) if unit.key is None else generation.memory.end(unit, mine[0])
+        self._note_rate(batch, time.monotonic() - start)
+        _deliver(settled)
+
+    def _note_forward(self, batch: list[Unit], *, shares: bool) -> None:
+        costs = [unit.cost for unit in batch]
+        if shares:
+            costs = [cost for _, cost in _trees(batch, 1 << 60)]
+        self._metrics.forward(self.name, sum(unit.cost for unit in batch), sum(costs), max(costs) * len(costs))
+
+    def _note_rate(self, batch: list[Unit], seconds: float) -> None:
+        """How fast work goes of late, in the estimated tokens that admission counts."""
+        tokens = sum(
+            job.tokens / len(job.items) for unit in batch for waiters in unit.waiters for job, _ in waiters[:1]
+        )
+        rate = seconds / max(tokens, 1.0)
+        self.seconds_a_token = rate if not self.seconds_a_token else 0.9 * self.seconds_a_token + 0.1 * rate
+
+    def _score(self, units: list[Unit], *, reported: bool = False) -> list[Score]:
+        """The scores of all units' samples, in order. What the scorer raises becomes a status, never an exception."""
+        count = sum(len(unit.waiters) for unit in units)
+        generation = units[0].generation
+        try:
+            scores = _checked(_call(generation, units), count)
+            generation.follow()
+            return [_on_scale(score, generation.scale) for score in scores]
+        except OutageError as error:
+            logger.warning("scorer %r: %d samples lost to an outage: %s", self.name, count, error)
+            self._metrics.outage(self.name)
+            return [_failed(error)] * count
+        except BaseException as error:  # code we do not own; a thread that dies would leave its callers waiting
+            if _out_of_memory(error):
+                self._smaller(generation)
+            if not reported:
+                logger.exception("scorer %r raised on a batch of %d; looking for the sample", self.name, count)
+                self._metrics.failed(self.name)
+            if len(units) == 1:
+                return [_failed(error)] * count
+        middle = len(units) // 2
+        return self._score(units[:middle], reported=True) + self._score(units[middle:], reported=True)
+
+    def _smaller(self, generation: Generation) -> None:
+        """After memory ran out: half the batch from now on. One sequence always goes, however long."""
+        batcher = generation.batcher
+        batcher.budget = max(1, batcher.budget // 2)
+        logger.warning("scorer %r ran out of memory; batches are of %d tokens now", self.name, batcher.budget)
+
+
+def _call(generation: Generation, units: list[Unit]) -> list[Score]:
+    scorer: Any = generation.scorer
+    if generation.prepares:
+        scores = scorer.run([unit.work for unit in units])
+    else:
+        scores = scorer.score([sample for unit in units for sample in unit.work])
+    return scores  # type: ignore[no-any-return]  # checked by _checked
+
+
+def _trees(units: Sequence[Unit], budget: int) -> list[tuple[list[int], int]]:
+    """Units that share a beginning as one row each, with the tokens of that row."""
+    sequences = [unit.work.ids for unit in units]
+    rows = groups(sequences, [unit.prompt for unit in units], budget)
+    return [(row, tree_length([sequences[i] for i in row])) for row in rows]
+
+
+def _deliver(settled: list[tuple[Job, int, Score]]) -> None:
+    """Hand scores to the event loop, all of them at once."""
+    if settled:
+        # A loop that is closed has nobody left who waits.
+        with contextlib.suppress(RuntimeError):
+            settled[0][0].loop.call_soon_threadsafe(partial(_settle, settled))
+
+
+def _settle(settled: list[tuple[Job, int, Score]]) -> None:
+    for job, index, score in settled:
+        job.settle(index, score)
+
+
+def _failed(error: BaseException) -> Score:
+    return Score.unscored(f"{type(error).__name__}: {error}"[:_REASON_CHARACTERS], status="error")
+
+
+def _out_of_memory(error: BaseException) -> bool:
+    """torch's error is told by its name, so that a server of verifiers needs no torch."""
+    return type(error).__name__ == "OutOfMemoryError"
+
+
+def _checked(scores: Any, count: int) -> list[Score]:
+    if not isinstance(scores, list) or len(scores) != count or not all(isinstance(s, Score) for s in scores):
+        got = f"{len(scores)} values" if isinstance(scores, list) else type(scores).__name__
+        raise ContractError(f"a scorer must give a list of {count} Scores for {count} samples, got {got}")
+    return scores
+
+
+def _checked_prepared(results: Any, count: int) -> list[Prepared | Score]:
+    if len(results) != count:
+        raise ContractError(f"prepare_many gave {len(results)} results for {count} samples")
+    for result in results:
+        if not isinstance(result, (Prepared, Score)):
+            raise ContractError(f"prepare must give a Prepared or a Score, got {type(result).__name__}")
+    return list(results)
+
+
+def _on_scale(score: Score, scale: Scale) -> Score:
+    if score.value is None or in_scale(score.value, scale):
+        return score
+    return Score.unscored(f"the scorer gave {score.value!r}, which is not on its scale {scale!r}", status="error")
+
+
+def _declared(name: str, scorer: Scorer) -> tuple[str, Scale]:
+    version, scale = scorer.version, scorer.scale
+    if not isinstance(version, str) or not version:
+        raise UsageError(f"scorer {name!r} must have a version, a non-empty string; got {version!r}")
+    if scale not in SCALES:
+        raise UsageError(f"scorer {name!r} must have a scale among {', '.join(SCALES)}; got {scale!r}")
+    return version, scale

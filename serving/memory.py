@@ -1,0 +1,75 @@
+"""Work that need not be done twice: what is in flight already, and scores of a little while ago.
+
+Trainers send again what they did not get an answer to in time, five or ten times over, and a policy repeats itself
+within a group. The same work is joined while it waits and remembered when it is done.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
+from hashlib import blake2b
+from threading import Lock
+from weakref import WeakValueDictionary
+
+from guerdon.rewards import Sample, Score
+from guerdon.serving.jobs import Job, Unit
+
+REMEMBERED = frozenset({"ok", "abstained", "not_applicable", "refused"})
+"""Statuses that the same work would get again. After a timeout or an error it deserves another try."""
+
+
+class Memory:
+    """Of one version of a scorer. Thread-safe. entries: scores kept, the least recently used go first; 0 keeps none."""
+
+    def __init__(self, entries: int) -> None:
+        self._entries = entries
+        self._scores: OrderedDict[Hashable, Score] = OrderedDict()
+        # Weak, so that a unit that a queue has dropped is nobody's to join.
+        self._in_flight: WeakValueDictionary[Hashable, Unit] = WeakValueDictionary()
+        self._lock = Lock()
+
+    def recall(self, key: Hashable) -> Score | None:
+        """The score of the same work, if it is still known."""
+        with self._lock:
+            score = self._scores.get(key)
+            if score is not None:
+                self._scores.move_to_end(key)
+            return score
+
+    def join(self, key: Hashable, job: Job, index: int) -> bool:
+        """Wait for the same work, if somebody waits for it already."""
+        with self._lock:
+            unit = self._in_flight.get(key)
+            if unit is None or unit.dropped:
+                return False
+            unit.waiters[0].append((job, index))
+            return True
+
+    def begin(self, unit: Unit) -> None:
+        """From now on others may join the unit, which has a key."""
+        with self._lock:
+            self._in_flight[unit.key] = unit
+
+    def end(self, unit: Unit, score: Score) -> list[tuple[Job, int, Score]]:
+        """The unit's score for all who wait; nobody can join it any more."""
+        with self._lock:
+            if self._in_flight.get(unit.key) is unit:
+                del self._in_flight[unit.key]
+            if self._entries and score.status in REMEMBERED:
+                self._scores[unit.key] = score
+                while len(self._scores) > self._entries:
+                    self._scores.popitem(last=False)
+            return unit.settled([score])
+
+
+def key_of_ids(ids: Sequence[int]) -> bytes:
+    """128 bits of a sequence of token ids, so that a key does not keep the ids themselves alive."""
+    return blake2b(array("q", ids).tobytes(), digest_size=16).digest()
+
+
+def key_of_sample(sample: Sample) -> bytes:
+    """128 bits of everything a scorer may read of a sample that stands alone."""
+    text = repr((sample.prompt, sample.response, sample.reference, sample.meta))
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
