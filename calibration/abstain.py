@@ -88,7 +88,7 @@ class Abstaining(Wrapper):
             raise UsageError(f"the abstention rule cannot be used: {why}")
         if rule.input_scale != scorer.scale:
             raise ScaleError(
-                f"the rule is for the scale {rule.input_scale!r}, but {scorer.name!r} gives {scorer.scale!r}"
+                f"the rule takes the scale {rule.input_scale!r}, but {scorer.name!r} gives {scorer.scale!r}"
             )
         super().__init__(scorer, rule)
         self.scale, self.rule = scorer.scale, rule
