@@ -92,7 +92,9 @@ class Verifier:
 
 
 def _own_names() -> list[str]:
-    return [module.name for module in pkgutil.iter_modules([str(_HERE)]) if not module.name.startswith("_")]
+    # a package in this folder holds parts of verifiers or ways to call them, and is no verifier itself
+    modules = pkgutil.iter_modules([str(_HERE)])
+    return [module.name for module in modules if not (module.ispkg or module.name.startswith("_"))]
 
 
 def verifier_module(name: str) -> ModuleType:
@@ -124,9 +126,10 @@ def _said_last(sample: Sample) -> str:
 
 def _fingerprint(module: ModuleType, options: Mapping[str, Any]) -> str:
     """Changes with the verifier's source, with what all verifiers share, and with the options."""
-    shared = sorted(path for path in _HERE.glob("_*.py") if path.name not in ("__init__.py", "_check.py"))
+    shared = [path for path in _HERE.glob("_*.py") if path.name not in ("__init__.py", "_check.py")]
+    shared += _HERE.glob("_*/**/*.py")
     digest = hashlib.sha256(Path(inspect.getfile(module)).read_bytes())
-    for path in shared:
+    for path in sorted(shared):
         digest.update(path.read_bytes())
     digest.update(repr(sorted(options.items())).encode())
     return digest.hexdigest()[:12]

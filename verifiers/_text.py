@@ -43,7 +43,10 @@ def trim(text: str, start: int = 0, end: int | None = None) -> tuple[int, int]:
     >>> text[slice(*trim(text, 14))]
     '42'
     """
-    start, end = _without_spaces_and_stops(text, start, len(text) if end is None else end)
+    end = len(text) if end is None else end
+    if start < end and text[start].isalnum() and text[end - 1].isalnum():
+        return start, end  # the common case: nothing to take off
+    start, end = _without_spaces_and_stops(text, start, end)
     for _ in range(_MOST_MARKS):
         if start == end or text[end - 1] not in _CLOSING_SIGNS:
             break

@@ -1,0 +1,83 @@
+"""Words that announce an answer ("the answer is", "Answer:", "答案是", "Ответ:"), found from the last to the first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+# In lower case. A word of the first kind is believed whatever follows; behind one of the second must be mathematics.
+_ANSWERS = ("answer", "antwort", "respuesta", "risposta", "resposta")
+_RESULTS = ("result", "solution", "option", "choice", "ergebnis")
+_ANSWERS_BEYOND_ASCII = ("réponse", "ответ", "答", "답")
+_RESULTS_BEYOND_ASCII = ("résultat", "lösung", "soluci")
+_ALL = (*_ANSWERS, *_RESULTS, *_ANSWERS_BEYOND_ASCII, *_RESULTS_BEYOND_ASCII)
+_ANSWER = frozenset((*_ANSWERS, *_ANSWERS_BEYOND_ASCII))
+
+_AFTER = re.compile(
+    r"(?:s|en|ado|ato|ón|案|え)?(?: finale?)?(?:[*_` \t]{0,4}(?:(?P<colon>[:：=])|是|为|為|は|은|는"
+    r"|(?:is|are|was|were|equals|ist|sind|lautet|est|sont|es|son|è|é|равен|равна|равно)\b"
+    r"|(?:would|should|must|could|might|may|will) be\b)|(?P<heading>[^\w\n]*$))",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
+class Cue(NamedTuple):
+    """start: where the word begins; end: behind what follows it. is_answer: the word says "answer" and not "result".
+
+    colon: it ends with a colon or "="; heading: nothing but decoration follows on its line.
+    """
+
+    start: int
+    end: int
+    is_answer: bool
+    colon: bool
+    heading: bool
+
+
+class Cues:
+    """The cues of a part of a text. Looking whether there are any is cheap; most responses have none."""
+
+    __slots__ = ("_found", "_lowered", "_start", "_text")
+
+    def __init__(self, text: str, start: int, end: int) -> None:
+        part = text[start:end]
+        lowered = part.lower()
+        if len(lowered) != len(part):  # İ alone becomes two signs
+            lowered = part.replace("İ", "I").lower()
+        self._text, self._lowered, self._start = text, lowered, start
+        self._found: list[tuple[int, str]] = []
+        if not part.isascii() or _may_be_in(lowered):
+            self._found = [(at, stem) for stem in _ALL if (at := lowered.rfind(stem)) >= 0]
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def __iter__(self) -> Iterator[Cue]:
+        found, lowered, end = list(self._found), self._lowered, self._start + len(self._lowered)
+        while found:
+            last = max(found)
+            at, stem = last
+            found.remove(last)
+            if (earlier := lowered.rfind(stem, 0, at)) >= 0:
+                found.append((earlier, stem))
+            if at and lowered[at - 1].isalpha() and stem[0] < "\u3000":
+                continue  # "adoption"
+            begin = self._start + at
+            match = _AFTER.match(self._text, begin + len(stem), end)
+            if match:
+                yield Cue(begin, match.end(), stem in _ANSWER, match["colon"] is not None, match["heading"] is not None)
+
+
+def _may_be_in(lowered: str) -> bool:
+    """Whether any ASCII word can be in the text. Written out, since this is asked of every response."""
+    return (
+        "answer" in lowered
+        or "tion" in lowered
+        or "result" in lowered
+        or "choice" in lowered
+        or "antwort" in lowered
+        or "ergebnis" in lowered
+        or "spuesta" in lowered
+        or "sposta" in lowered
+    )
