@@ -89,6 +89,12 @@ _POWER_OF_UNIT = re.compile(r"(.+?) ?\^ ?\{?([23])\}?")
 _UNIT_WORD = re.compile(r"[^\W\d_]+(?:['’/.-][^\W\d_]+)?")
 
 
+AGREEING_DIGITS = 12
+AGREEING_SHARE = Fraction(1, 2 * 10**AGREEING_DIGITS)
+"""A decimal of at least 12 significant digits stands for every number that it differs from by no more than this share
+of the larger one, since that is how a program prints 1/12."""
+
+
 class _UnreadError(Exception):
     """The text is no number. Never leaves this module."""
 
@@ -123,10 +129,15 @@ def number_span(text: str, match: re.Match[str]) -> tuple[int, int]:
     start, end = match.span()
     while text[end - 1] in ".,":
         end -= 1
-    before, after = _BEFORE.search(text, max(0, start - 4), start), _NEXT_WORD.match(text, end)
-    if after and after[1] in _SHORT and after[1] != "in":
-        end = after.end()
-    return before.start() if before else start, end
+    # most numbers stand alone, and a look at one sign tells
+    if end < len(text) and text[end] not in "\n.,)":
+        after = _NEXT_WORD.match(text, end)
+        if after and after[1] in _SHORT and after[1] != "in":
+            end = after.end()
+    if start and text[start - 1] not in " (\n":
+        before = _BEFORE.search(text, max(0, start - 4), start)
+        start = before.start() if before else start
+    return start, end
 
 
 def goes_on(text: str, end: int) -> bool:
