@@ -21,7 +21,7 @@ from typing import Any, Literal
 from guerdon.rewards.errors import UsageError
 from guerdon.rewards.types import Score
 from guerdon.verifiers._answer import MARKED, STYLES, Answer, Style, find_answer
-from guerdon.verifiers._limits import MAX_DIGITS
+from guerdon.verifiers._limits import AGREEING_DIGITS, AGREEING_SHARE, MAX_DIGITS
 from guerdon.verifiers._numbers import Number, goes_on, numbers_in, read_number
 from guerdon.verifiers._text import plain
 
@@ -48,8 +48,6 @@ _OR = re.compile(r"\bor\b", re.IGNORECASE)
 _AND = re.compile(r"\band\b|&", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{2}")
 _PROSE = re.compile(r"[^\d_+*/^=<>\\{}|~!]*")
-_AGREEING_DIGITS = 12
-_AGREE = Fraction(1, 2 * 10**_AGREEING_DIGITS)
 
 
 def verify(
@@ -154,12 +152,12 @@ def _same(
     if percent != "ignore" and (a.percent or b.percent):
         as_value = (a.value / 100 if a.percent else a.value, b.value / 100 if b.percent else b.value, "percent")
         pairs = [as_value, *(pairs if percent == "either" and a.percent != b.percent else ())]
-    prints_digits = max(a.decimals, b.decimals) >= _AGREEING_DIGITS
+    prints_digits = max(a.decimals, b.decimals) >= AGREEING_DIGITS
     for x, y, stage in pairs:
         apart, size = abs(x - y), max(abs(x), abs(y))
         if apart == 0:
             return stage
-        if prints_digits and apart <= size * _AGREE:
+        if prints_digits and apart <= size * AGREEING_SHARE:
             return "digits"
         if apart <= (tolerance or 0) or apart <= size * (share or 0):
             return "tolerance"

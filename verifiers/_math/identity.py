@@ -1,0 +1,109 @@
+"""Whether two values are equal: the one question that every typed comparison comes down to.
+
+    1. written the same                               identical
+    2. both exact                                     exact
+    3. both numbers                                   numeric-512, or numeric-128 where proved unequal (``closed``)
+    4. both rational functions                        identity (``polynomials``)
+    5. with symbols                                   values at points of the common domain (``points``)
+    6. what has no value that can be told             its form (``forms``), its logarithm (``giants``),
+                                                      and then a symbolic system (``symbolic``)
+
+What notation leaves open: ``log`` is the natural or the decimal logarithm, whichever makes the sides equal. A rational
+power of odd denominator has the real root of a negative number, (-8)^(1/3) = -2, unless the imaginary unit stands
+on either side. Two values that both are undefined are equal only if they are written the same.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from fractions import Fraction
+
+from guerdon.verifiers._math.closed import Reading, compare, order_of, same_number
+from guerdon.verifiers._math.decision import (
+    CannotTellError,
+    Decision,
+    InexactError,
+    OversizeError,
+    UndefinedError,
+    ValueFailureError,
+)
+from guerdon.verifiers._math.evaluate import evaluate
+from guerdon.verifiers._math.points import same_at_points
+from guerdon.verifiers._math.polynomials import degree, same_rational_function
+from guerdon.verifiers._math.scope import Scope
+from guerdon.verifiers._math.structure import Survey, Traits
+from guerdon.verifiers._math.tree import Node, Number
+
+ZERO = Number(Fraction(0))
+
+
+def same_value(a: Node, b: Node, *, deadline: float | None = None) -> Decision:
+    """Whether two values are equal; symmetric. Never raises for trees of values, and ends soon after the deadline.
+
+    deadline: of ``time.monotonic()``; past it nothing can be told, with status ``timeout``.
+    """
+    try:
+        if a == b:
+            return Decision(True, "identical")
+        return _same(a, b, deadline)
+    except CannotTellError as reason:
+        return reason.decision("undecided")
+    except RecursionError:
+        return Decision(None, "undecided", "nested too deeply", "refused")
+
+
+def _same(a: Node, b: Node, deadline: float | None) -> Decision:
+    both: Survey | None = None
+    scope = Scope(None, deadline=deadline)
+    try:
+        x, y = evaluate(a, scope), evaluate(b, scope)
+    except (InexactError, OversizeError, UndefinedError):
+        pass
+    else:
+        if x == y:
+            return Decision(True, "exact")
+        both = Survey().take(a).take(b)
+        if not both.traits & Traits.IMAGINARY and type(x) is not float and type(y) is not float:
+            found = compare(x, y, scope, bool(both.traits & Traits.DIGITS))
+            if found is not None:
+                return found
+    both = both or Survey().take(a).take(b)
+    reading = Reading(bool(both.traits & Traits.IMAGINARY), None, bool(both.traits & Traits.DIGITS), deadline)
+    found = _in_reading(a, b, both, reading)
+    if found.equal or not both.traits & Traits.OPEN_LOG:
+        return found
+    other = _in_reading(a, b, both, replace(reading, log_base=10))
+    return other if other.equal or found.equal is False else found
+
+
+def _in_reading(a: Node, b: Node, both: Survey, reading: Reading) -> Decision:
+    try:
+        if not both.symbols and not both.traits & Traits.UNKNOWN:
+            return same_number(a, b, reading)
+        degree_a = degree(a)
+        degree_b = degree(b) if degree_a is not None else None
+        if degree_a is not None and degree_b is not None:
+            rng = random.Random(both.key)
+            equal = same_rational_function(a, b, degree_a + degree_b, both.symbols, rng, reading.deadline)
+            if equal or (equal is False and not reading.digits):
+                return Decision(equal, "identity", "" if equal else "different functions")
+        return same_at_points(a, b, both, reading)
+    except ValueFailureError as reason:
+        return Decision(None, "undecided", str(reason) or type(reason).__name__)
+
+
+def sign(node: Node, *, deadline: float | None = None) -> int | None:
+    """-1, 0 or 1 as a closed real value is; None if that cannot be told. 0 only if exact or zero to 512 bits."""
+    return order(node, ZERO, deadline=deadline)
+
+
+def order(a: Node, b: Node, *, deadline: float | None = None) -> int | None:
+    """-1, 0 or 1 as a closed real value is below, equal to or above another; None if that cannot be told.
+
+    Infinity is above every number. -1 and 1 are proved; 0 is exact, or agreement to 512 bits.
+    """
+    try:
+        return order_of(a, b, Reading(deadline=deadline))
+    except (CannotTellError, ValueFailureError, RecursionError):
+        return None

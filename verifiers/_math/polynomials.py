@@ -1,0 +1,310 @@
+"""Polynomials and rational functions with rational coefficients: identity tests at random points, and normal forms.
+
+The test is Schwartz and Zippel's (DeMillo & Lipton 1978, Zippel 1979, Schwartz 1980): a polynomial of degree d that is
+not zero vanishes at a point drawn from s values a coordinate with a chance of at most d/s. Points are drawn from 2^61
+values. As long as the numbers stay small they are whole numbers and the arithmetic is exact, so nothing else can go
+wrong; for high degrees it is done modulo primes of 61 bits. Fractions are pairs (above, below), and nothing is reduced.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Mapping
+from fractions import Fraction
+from typing import TypeAlias
+
+from guerdon.verifiers._math.decision import CannotTellError, OversizeError, UndefinedError
+from guerdon.verifiers._math.scope import check_time
+from guerdon.verifiers._math.size import MAX_BITS, bits
+from guerdon.verifiers._math.tree import Based, Node, Number, Power, Product, Sum, Symbol
+
+Pair: TypeAlias = "tuple[int, int]"
+Polynomial: TypeAlias = "dict[tuple[int, ...], Fraction]"
+"""Coefficients by exponents, one exponent a name, without zeros: 3 x^2 y is ``{(2, 1): 3}`` for the names x, y."""
+
+MAX_TERMS = 2_000
+MAX_FORMAL_DEGREE = 2**40
+_POINTS_OF = 2**61
+_EXACT_DEGREE = 200
+# The eight largest primes below 2^61: two polynomials whose difference is a multiple of all of them have coefficients
+# of 488 bits, and three drawn for each pair must divide it to be misled.
+PRIMES = tuple(2**61 - less for less in (1, 31, 45, 229, 259, 283, 339, 391))
+
+
+def degree(node: Node) -> int | None:
+    """A bound on the degree of numerator and denominator of a rational function of all its symbols.
+
+    None if the tree is no rational function with rational coefficients, or its degree is over 2^40.
+    """
+    kind = type(node)
+    if kind is Number or kind is Based:
+        return 0
+    if kind is Symbol:
+        return 1
+    if isinstance(node, Sum | Product):
+        total = 0  # of a sum too: its terms come over one denominator
+        for part in node.terms if isinstance(node, Sum) else node.factors:
+            more = degree(part)
+            if more is None:
+                return None
+            total += more
+        return total if total <= MAX_FORMAL_DEGREE else None
+    if isinstance(node, Power):
+        base, exponent = degree(node.base), _whole_exponent(node.exponent)
+        if base is None or exponent is None:
+            return None
+        total = base * abs(exponent)
+        return total if total <= MAX_FORMAL_DEGREE else None
+    return None
+
+
+def _whole_exponent(node: Node) -> int | None:
+    if isinstance(node, Number):
+        return node.value.numerator if node.value.denominator == 1 else None
+    if isinstance(node, Product) and all(isinstance(factor, Number) for factor in node.factors):
+        product = Fraction(1)
+        for factor in node.factors[:8]:
+            product *= factor.value  # type: ignore[attr-defined]
+        return product.numerator if product.denominator == 1 and len(node.factors) <= 8 else None
+    return None
+
+
+def same_rational_function(
+    a: Node, b: Node, degrees: int, names: Collection[str], rng: random.Random, deadline: float | None
+) -> bool | None:
+    """Whether two rational functions are one; a wrong True has a chance of at most 2^-50, False is proved.
+
+    degrees: of both together. None if no point was found at which both have a value. Raises OversizeError if a
+    constant is too large.
+    """
+    exact = degrees <= _EXACT_DEGREE
+    if exact:
+        try:
+            return _agree(a, b, degrees, names, rng, deadline, None)
+        except OversizeError:
+            pass
+    verdicts = []
+    for prime in rng.sample(PRIMES, 3):
+        verdicts.append(_agree(a, b, degrees, names, rng, deadline, prime))
+        if verdicts[-1] is not True:
+            break
+    return verdicts[-1]
+
+
+def _agree(
+    a: Node,
+    b: Node,
+    degrees: int,
+    names: Collection[str],
+    rng: random.Random,
+    deadline: float | None,
+    prime: int | None,
+) -> bool | None:
+    """At enough points that 2^-50 bounds the error: one if the degree is at most 2^11, more for higher ones."""
+    needed = 1 if degrees <= 2**11 else 3  # 2^40 at three points leaves (2^40 / 2^61)^3 = 2^-63
+    agreed = 0
+    for _ in range(8):
+        check_time(deadline)
+        point = {name: rng.randrange(_POINTS_OF) for name in names}
+        try:
+            (above, below), (other, under) = at(a, point, prime), at(b, point, prime)
+        except UndefinedError:
+            continue
+        apart = above * under - other * below
+        if apart if prime is None else apart % prime:
+            return False
+        agreed += 1
+        if agreed == needed:
+            return True
+    return None
+
+
+def at(node: Node, point: Mapping[str, int], prime: int | None) -> Pair:
+    """A rational function's numerator and denominator at a point, modulo a prime or, with None, exactly."""
+    kind = type(node)
+    if kind is Number:
+        value = node.value  # type: ignore[attr-defined]
+        return (
+            (value.numerator, value.denominator) if prime is None else _mod((value.numerator, value.denominator), prime)
+        )
+    if kind is Symbol:
+        return point[node.name], 1  # type: ignore[attr-defined]
+    if isinstance(node, Sum):
+        above, below = 0, 1
+        for term in node.terms:
+            x, y = at(term, point, prime)
+            above, below = (above + x * below, below) if y == 1 else (above * y + x * below, below * y)
+            above, below = _kept((above, below), prime)
+        return above, below
+    if isinstance(node, Product):
+        above, below = 1, 1
+        for factor in node.factors:
+            x, y = at(factor, point, prime)
+            above, below = _kept((above * x, below * y), prime)
+        return above, below
+    if isinstance(node, Power):
+        return _power(at(node.base, point, prime), _whole_exponent(node.exponent) or 0, prime)
+    if isinstance(node, Based):
+        return at(Number(_based_value(node)), point, prime)
+    raise CannotTellError(f"a {kind.__name__} in a rational function")
+
+
+def _based_value(node: Based) -> Fraction:
+    from guerdon.verifiers._math.scope import Scope
+
+    return Fraction(Scope(None).value(node))
+
+
+def _power(base: Pair, exponent: int, prime: int | None) -> Pair:
+    above, below = base
+    if exponent <= 0:
+        if above == 0:
+            raise UndefinedError("zero to the power of zero or of a negative number")
+        above, below, exponent = below, above, -exponent
+    if prime is not None:
+        return pow(above, exponent, prime), pow(below, exponent, prime)
+    if max(above.bit_length(), below.bit_length()) * exponent > MAX_BITS:
+        raise OversizeError("a power too large for exact arithmetic")
+    return above**exponent, below**exponent
+
+
+def _mod(pair: Pair, prime: int) -> Pair:
+    above, below = pair[0] % prime, pair[1] % prime
+    if below == 0:
+        raise UndefinedError("a denominator that the prime divides")
+    return above, below
+
+
+def _kept(pair: Pair, prime: int | None) -> Pair:
+    if prime is not None:
+        return _mod(pair, prime)
+    if pair[0].bit_length() > MAX_BITS or pair[1].bit_length() > MAX_BITS:
+        raise OversizeError("a number too large for exact arithmetic")
+    return pair
+
+
+def degree_in(node: Node, name: str) -> int | None:
+    """The degree of a polynomial in one symbol, by its form; None if the tree is none. Other parts count as constants."""
+    kind = type(node)
+    if kind is Symbol:
+        return 1 if node.name == name else 0  # type: ignore[attr-defined]
+    if isinstance(node, Sum | Product):
+        degrees = [degree_in(part, name) for part in (node.terms if isinstance(node, Sum) else node.factors)]
+        if any(found is None for found in degrees):
+            return None
+        return max(degrees) if isinstance(node, Sum) else sum(degrees)  # type: ignore[type-var, arg-type]
+    if isinstance(node, Power):
+        base, exponent = degree_in(node.base, name), _whole_exponent(node.exponent)
+        if base is None or degree_in(node.exponent, name) != 0:
+            return None
+        if base == 0:
+            return 0
+        return base * exponent if exponent is not None and exponent >= 0 else None
+    from guerdon.verifiers._math.structure import free_symbols
+
+    return None if name in free_symbols(node) else 0
+
+
+def polynomial(node: Node, names: Collection[str]) -> Polynomial | None:
+    """The polynomial with rational coefficients in these symbols, expanded; None if the tree is none of that kind.
+
+    None too if it has more than 2,000 terms or its coefficients are over the limit of ``size``.
+
+    >>> x = Symbol("x")
+    >>> polynomial(Power(Sum((x, Number(Fraction(1)))), Number(Fraction(2))), ["x"])
+    {(0,): Fraction(1, 1), (1,): Fraction(2, 1), (2,): Fraction(1, 1)}
+    """
+    order = {name: index for index, name in enumerate(names)}
+    try:
+        found = _expand(node, order)
+    except (OversizeError, UndefinedError, CannotTellError, RecursionError):
+        return None
+    return dict(sorted(found.items())) if found is not None else None
+
+
+def _expand(node: Node, order: Mapping[str, int]) -> Polynomial | None:
+    constant = (0,) * len(order)
+    if isinstance(node, Symbol):
+        if node.name not in order:
+            return None
+        return {tuple(int(index == order[node.name]) for index in range(len(order))): Fraction(1)}
+    if isinstance(node, Sum):
+        total: Polynomial = {}
+        for term in node.terms:
+            part = _expand(term, order)
+            if part is None:
+                return None
+            total = _added(total, part)
+        return total
+    if isinstance(node, Product):
+        product: Polynomial = {constant: Fraction(1)}
+        for factor in node.factors:
+            part = _expand(factor, order)
+            if part is None:
+                return None
+            product = _multiplied(product, part)
+        return product
+    if isinstance(node, Power):
+        whole = _whole_exponent(node.exponent)
+        base = _expand(node.base, order) if whole is not None else None
+        if whole is not None and base is not None and (whole > 0 or set(base) == {constant}):
+            return _raised(base, whole, constant)
+    value = _constant(node)
+    return None if value is None else {constant: value} if value else {}
+
+
+def _constant(node: Node) -> Fraction | None:
+    from guerdon.verifiers._math.structure import exact
+
+    return exact(node)
+
+
+def _added(a: Polynomial, b: Polynomial) -> Polynomial:
+    total = dict(a)
+    for exponents, coefficient in b.items():
+        value = total.get(exponents, 0) + coefficient
+        if value:
+            total[exponents] = Fraction(value)
+        else:
+            total.pop(exponents, None)
+    return _checked(total)
+
+
+def _multiplied(a: Polynomial, b: Polynomial) -> Polynomial:
+    if len(a) * len(b) > 50 * MAX_TERMS:
+        raise OversizeError("a product of too many terms")
+    product: Polynomial = {}
+    for left, x in a.items():
+        for right, y in b.items():
+            exponents = tuple(map(sum, zip(left, right, strict=True)))
+            product[exponents] = product.get(exponents, Fraction(0)) + x * y
+    return _checked({exponents: value for exponents, value in product.items() if value})
+
+
+def _raised(base: Polynomial, exponent: int, constant: tuple[int, ...]) -> Polynomial:
+    if set(base) <= {constant}:
+        value = base.get(constant, Fraction(0))
+        if not value and exponent <= 0:
+            raise UndefinedError("zero to the power of zero or of a negative number")
+        if bits(value) * abs(exponent) > MAX_BITS:
+            raise OversizeError("a power too large")
+        return {constant: value**exponent} if value else {}
+    if len(base) == 1:
+        ((exponents, value),) = base.items()
+        if bits(value) * exponent > MAX_BITS:
+            raise OversizeError("a power too large")
+        return {tuple(each * exponent for each in exponents): value**exponent}
+    if exponent > MAX_TERMS:
+        raise OversizeError("a power of too many terms")
+    product: Polynomial = {constant: Fraction(1)}
+    for _ in range(exponent):
+        product = _multiplied(product, base)
+    return product
+
+
+def _checked(polynomial: Polynomial) -> Polynomial:
+    if len(polynomial) > MAX_TERMS:
+        raise OversizeError(f"more than {MAX_TERMS:,} terms")
+    if any(bits(value) > MAX_BITS for value in polynomial.values()):
+        raise OversizeError("a coefficient too large")
+    return polynomial
