@@ -39,13 +39,18 @@ def in_scale(value: float, scale: Scale) -> bool:
     return math.isfinite(value)
 
 
+_ATOMS: frozenset[type] = frozenset({str, int, float, bool, type(None)})
+"""What is frozen as it is, told by its type alone: every score of a batch passes here."""
+
+
 class FrozenDict(Mapping[str, Any]):
     """A read-only mapping that hashes and pickles (``types.MappingProxyType`` does neither)."""
 
     __slots__ = ("_items",)
 
     def __init__(self, items: Mapping[str, Any] | Sequence[tuple[str, Any]] = ()) -> None:
-        object.__setattr__(self, "_items", {key: freeze(value) for key, value in dict(items).items()})
+        frozen = {key: value if type(value) in _ATOMS else freeze(value) for key, value in dict(items).items()}
+        object.__setattr__(self, "_items", frozen)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"FrozenDict is read-only; cannot set {name!r}")
@@ -73,7 +78,14 @@ class FrozenDict(Mapping[str, Any]):
 
 def freeze(value: Any) -> Any:
     """Lists become tuples and mappings ``FrozenDict``, all the way down; everything else is kept as it is."""
-    if isinstance(value, (str, FrozenDict)):  # the common cases; the check against Mapping is slow
+    kind = type(value)
+    if kind in _ATOMS or kind is FrozenDict:  # the common cases; the check against Mapping is slow
+        return value
+    if kind is tuple and _ATOMS.issuperset(map(type, value)):
+        return value
+    if kind is dict:
+        return FrozenDict(value)
+    if isinstance(value, (str, FrozenDict)):
         return value
     if isinstance(value, Mapping):
         return FrozenDict(value)
