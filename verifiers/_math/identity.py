@@ -30,10 +30,12 @@ from guerdon.verifiers._math.decision import (
 )
 from guerdon.verifiers._math.evaluate import evaluate
 from guerdon.verifiers._math.points import same_at_points
-from guerdon.verifiers._math.polynomials import degree, same_rational_function
+from guerdon.verifiers._math.polynomials import degree, polynomial, same_rational_function
 from guerdon.verifiers._math.scope import Scope
-from guerdon.verifiers._math.structure import Survey, Traits
+from guerdon.verifiers._math.structure import Survey, Traits, exact, free_symbols, is_closed, substitute
 from guerdon.verifiers._math.tree import Node, Number
+
+__all__ = ["exact", "free_symbols", "is_closed", "order", "polynomial", "same_value", "sign", "substitute"]
 
 ZERO = Number(Fraction(0))
 
