@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import os
 import sys
 from pathlib import Path
@@ -43,7 +44,7 @@ def report(name: str, margins: np.ndarray) -> None:
             [c.quality.ece for choice in choices for c in choice.candidates if c.method == method and c.quality]
         )
         print(f"  {method:<12} {value:.4f}  ECE {ece:.3f}")
-    ratio = means["temperature"] / min(means.values())
+    ratio = means["temperature"] / min(*means.values(), raw.log_loss.value or math.inf)
     print(f"  one temperature / best map = {ratio:.4f} ({'within' if ratio <= BAR else 'beyond'} {BAR:g})")
 
 

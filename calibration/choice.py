@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from guerdon.calibration._records import ANY_SCORER, FittedOn
 from guerdon.calibration.maps import fit_map
@@ -25,6 +24,7 @@ from guerdon.rewards.evaluation.probabilities import (
     equal_mass,
     equal_width,
     log_loss,
+    pair_log_loss,
     reliability_table,
     worst_calibration_error,
 )
@@ -40,9 +40,10 @@ N_BINS = 10
 class Quality:
     """How good probabilities are on some rows; pairs are folded (confidence in the side that is preferred).
 
-    log_loss, brier: with 95 % intervals that know of the clusters. ece, worst: mean and largest |claimed - observed| of
-    ten bins of equal width; ece_mass: of ten bins of equal mass. squared_error: over bins of equal mass, without the
-    part that chance adds (Kumar, Liang & Ma 2019), about 0 when calibrated. table: the bins of equal width.
+    log_loss, brier: with 95 % intervals that know of the clusters. ece: mean |claimed - observed| over ten bins of
+    equal width. ece_mass, worst: mean and largest over ten bins of equal mass (a bin of equal width may hold one row, whose
+    error is luck). squared_error: over bins of equal mass, without the part that chance adds (Kumar, Liang & Ma 2019),
+    about 0 when calibrated. table: the bins of equal width.
     """
 
     log_loss: Estimate
@@ -129,20 +130,24 @@ def choose_map(
     lowest = min(losses, key=lambda method: float(losses[method].mean()))
     excess = {name: mean(loss - losses[lowest], keys, level=ONE_STANDARD_ERROR) for name, loss in losses.items()}
     chosen = next(name for name in METHODS if name in excess and _within(excess[name]))
-    raw = raw_probabilities(given, input_scale, pairs=pairs)
     return Choice(
         fit_map(chosen, given, y, input_scale=input_scale, pairs=pairs, scorer=scorer),
         lowest,
-        None if raw is None else quality(raw, y, keys, pairs=pairs),
+        _raw(given, y, keys, input_scale, pairs),
         tuple(_candidate(name, found, excess, reasons, y, keys, pairs) for name in tried),
         found[chosen],
     )
 
 
-def quality(p: Floats, right: Floats, clusters: Codes | None = None, *, pairs: bool = False) -> Quality:
-    """How good probabilities p are for what happened; see ``Quality``. pairs: p is P(first wins), and is folded."""
+def quality(
+    p: Floats, right: Floats, clusters: Codes | None = None, *, pairs: bool = False, losses: Floats | None = None
+) -> Quality:
+    """How good probabilities p are for what happened; see ``Quality``. pairs: p is P(first wins), and is folded.
+
+    losses: the log-loss of each row where it is known better than from p (which may have rounded to 0 or 1).
+    """
     keys = np.arange(len(p)) if clusters is None else clusters
-    loss = mean(log_loss(p, right), keys)
+    loss = mean(log_loss(p, right) if losses is None else losses, keys)
     low = 0.0
     if pairs:
         right = np.where(p > 0.5, right, np.where(p < 0.5, 1 - right, 0.5))
@@ -154,17 +159,18 @@ def quality(p: Floats, right: Floats, clusters: Codes | None = None, *, pairs: b
         mean(brier(p, right), keys),
         calibration_error(table),
         calibration_error(mass),
-        worst_calibration_error(table),
+        worst_calibration_error(mass),
         debiased_squared_error(mass),
         table,
     )
 
 
-def raw_probabilities(values: Floats, scale: Scale, *, pairs: bool = False) -> Floats | None:
+def _raw(values: Floats, y: Floats, keys: Codes, scale: Scale, pairs: bool) -> Quality | None:
     """The values at their word: sigma of a margin or a logit, a probability itself; None for a real or a verdict."""
     if not pairs and scale in ("real", "verdict"):
         return None
-    return np.asarray(special.expit(log_odds(values, scale, pairs=pairs)))
+    z = log_odds(values, scale, pairs=pairs)
+    return quality(special.expit(z), y, keys, pairs=pairs, losses=pair_log_loss(z, y))
 
 
 def _methods(methods: Sequence[str] | None, scale: Scale, pairs: bool) -> tuple[str, ...]:
@@ -211,29 +217,3 @@ def _candidate(
     if name in reasons:
         return Candidate(name, None, Estimate.missing(reasons[name]), reasons[name])
     return Candidate(name, quality(found[name], y, keys, pairs=pairs), excess[name])
-
-
-def as_dict(measured: Quality | None) -> dict[str, Any] | None:
-    """The figures as plain JSON; ``table`` is a list of bins."""
-    if measured is None:
-        return None
-    return {
-        "log_loss": {"value": measured.log_loss.value, "low": measured.log_loss.low, "high": measured.log_loss.high},
-        "brier": {"value": measured.brier.value, "low": measured.brier.low, "high": measured.brier.high},
-        "ece": measured.ece,
-        "ece_mass": measured.ece_mass,
-        "worst": measured.worst,
-        "squared_error": measured.squared_error,
-        "table": [
-            {
-                "low": b.low,
-                "high": b.high,
-                "n": b.n,
-                "claimed": b.claimed,
-                "observed": b.observed,
-                "observed_low": b.observed_low,
-                "observed_high": b.observed_high,
-            }
-            for b in measured.table
-        ],
-    }

@@ -208,10 +208,17 @@ class Debiased(Wrapper):
         ]
 
 
+def _abstaining(scorer: Scorer, file: str) -> Scorer:
+    from guerdon.calibration.abstain import Abstaining
+
+    return Abstaining(scorer, file)
+
+
 _BY_KIND: Mapping[str, Callable[[Scorer, str], Scorer]] = {
     "noise_rates": Corrected,
     "probability_map": Calibrated,
     "debias_curve": Debiased,
+    "abstention_rule": _abstaining,
 }
 
 

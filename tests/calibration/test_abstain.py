@@ -13,6 +13,7 @@ from guerdon.calibration._records import FittedOn
 from guerdon.calibration.abstain import Abstaining, fit_abstention
 from guerdon.calibration.abstention import EXCHANGEABILITY, AbstentionRule
 from guerdon.calibration.conformal import ACCEPT_ALL
+from guerdon.calibration.wrap import wrapped
 from guerdon.rewards import Sample, Score, check_scorer, pointwise
 from guerdon.rewards.errors import ScaleError, UnknownNameError, UsageError
 
@@ -111,6 +112,11 @@ def test_a_rule_survives_its_file_and_carries_the_warning(tmp_path: Path, method
     assert json.loads((tmp_path / "rule.json").read_text())["note"] == EXCHANGEABILITY
     assert "exchangeable" in str(fitted)
     assert Abstaining(SCORER, tmp_path / "rule.json").version == Abstaining(SCORER, fitted).version
+
+
+def test_a_rule_is_one_of_the_files_that_a_spec_may_end_in(tmp_path: Path) -> None:
+    rule().save(tmp_path / "rule.json")
+    assert isinstance(wrapped(SCORER, tmp_path / "rule.json"), Abstaining)
 
 
 def test_accepting_everything_is_a_finite_threshold() -> None:
