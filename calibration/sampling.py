@@ -98,7 +98,7 @@ def choose(
 
 
 def neyman(sizes: Floats, shares: Floats, budget: int, *, least: int = LEAST) -> Codes:
-    """Labels of each cell in proportion to sizes * sqrt(shares * (1 - shares)): the least variance of the whole's share.
+    """Labels of each cell in proportion to sizes * sqrt(shares * (1 - shares)): least variance of the whole's share.
 
     sizes: samples of each cell, shape (c,), also the most it can get. shares: the expected share of events in each.
     Neyman 1934, methods C2.2.
