@@ -49,7 +49,7 @@ def create_app(config: ServeConfig, scorers: Mapping[str, Scorer]) -> FastAPI:
         yield
         engine.close()
 
-    app = FastAPI(
+    app = _App(
         title="guerdon",
         version=__version__,
         summary="Scores of reward models and verifiers.",
@@ -61,8 +61,17 @@ def create_app(config: ServeConfig, scorers: Mapping[str, Scorer]) -> FastAPI:
     _add_routes(app, engine, metrics)
     _add_error_handlers(app)
     _describe(app)
-    app.add_middleware(Front, engine=engine, config=config, metrics=metrics)
+    app.front = Front(super(_App, app).__call__, engine, config, metrics)
     return app
+
+
+class _App(FastAPI):
+    """FastAPI behind the Front: what the Front answers passes through none of the layers of middleware."""
+
+    front: Front
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await self.front(scope, receive, send)
 
 
 def _add_routes(app: FastAPI, engine: Engine, metrics: Metrics) -> None:

@@ -87,14 +87,25 @@ class Engine:
         """
         return await self.result(self.submit(name, items, seconds=seconds, tenant=tenant))
 
-    def submit(self, name: str, items: Sequence[Item], *, seconds: float, tenant: str | None = None) -> Job:
-        """Take work; ``result`` waits for it, and must be called. Raises RefusedError, UnknownNameError."""
+    def submit(
+        self,
+        name: str,
+        items: Sequence[Item],
+        *,
+        seconds: float,
+        tenant: str | None = None,
+        slow: Callable[[], None] | None = None,
+    ) -> Job:
+        """Take work; ``result`` waits for it, and must be called. Raises RefusedError, UnknownNameError.
+
+        slow: called once if the answer is not there within ``PATIENCE``.
+        """
         lane = self.lanes.get(name)
         if lane is None:
             raise UnknownNameError("scorer", name[:100], self.lanes)
         if self.draining:
             raise _stopping()
-        job = Job(items, asyncio.get_running_loop(), seconds, tenant)
+        job = Job(items, asyncio.get_running_loop(), seconds, tenant, slow)
         self._admit(lane, job)
         if items:
             lane.push(job)
@@ -103,14 +114,14 @@ class Engine:
     async def result(self, job: Job) -> Scored:
         """The scores of submitted work. Cancelling drops what still waits. Raises LeftError after ``leave``."""
         lane = self.lanes[job.generation.name]
-        timer = job.loop.call_later(job.seconds, job.expire)
+        job.start_clock()
         try:
             await job.done
         except (LeftError, asyncio.CancelledError):
             self._metrics.dropped(lane.name, "gone", job.left)
             raise
         finally:
-            timer.cancel()
+            job.stop_clock()
             self._release(lane, job)
         if job.left:
             self._metrics.dropped(lane.name, "timeout", job.left)

@@ -17,6 +17,7 @@ import hmac
 import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from functools import partial
 from typing import Any
 
 from guerdon.rewards.errors import UnknownNameError
@@ -36,9 +37,6 @@ OPEN = frozenset({"/", "/health", "/live", "/ready"})
 # Bytes of a body that are read on the event loop: a millisecond's work at most, or 20 in the worst case known (a
 # hundred thousand tiny lists). A larger one is read in a thread.
 _READ_AT_ONCE = 64 * 1024
-# Seconds after which the server begins to listen for a caller who hangs up. Before, nobody has waited long enough to
-# give up, and listening costs more than a quick score.
-_PATIENCE = 0.05
 _GONE = 499
 """nginx's number for a caller who has left. Only the metrics see it."""
 
@@ -64,6 +62,7 @@ class Front:
             for path in dialect.PATHS:
                 self._routes.setdefault(path, []).append(dialect)
                 self._routes[f"/compat/{dialect.NAME}{path}"] = [dialect]
+        self._scales = {name: lane.scale for name, lane in engine.lanes.items()}  # which never change
         self._default = config.default_scorer or next(iter(engine.lanes), "")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -156,7 +155,7 @@ class Front:
         context = Context(
             path=asked.path,
             scorer=asked.scorer,
-            scorers={name: lane.scale for name, lane in engine.lanes.items()},
+            scorers=self._scales,
             default=self._default,
             request_id=os.urandom(16).hex(),
             max_items=config.max_items,
@@ -168,21 +167,13 @@ class Front:
                 message = f"is {wanted!r:.100}, and scorer {call.scorer!r} is served in version {lane.version!r}"
                 raise BodyError(409, "version", [Problem(field="X-Model-Version", message=message)])
         seconds = config.timeout_seconds if call.seconds is None else min(call.seconds, config.timeout_seconds)
-        job = engine.submit(call.scorer, call.items, seconds=seconds, tenant=asked.tenant)
-        watch: list[asyncio.Task[None]] = []
-
-        async def until_gone() -> None:
-            # The body has been read, so the only message still to come is http.disconnect.
-            await asked.receive()
-            engine.leave(job)
-
-        timer = job.loop.call_later(_PATIENCE, lambda: watch.append(job.loop.create_task(until_gone())))
+        watch = _Watch(asked.receive)
+        job = engine.submit(call.scorer, call.items, seconds=seconds, tenant=asked.tenant, slow=watch.begin)
+        watch.leave = partial(engine.leave, job)
         try:
             scored = await engine.result(job)
         finally:
-            timer.cancel()
-            for task in watch:
-                task.cancel()
+            watch.end()
         headers = {"X-Model-Version": _header(scored.version), "X-Request-Id": context.request_id}
         return 200, call.write(scored), headers
 
@@ -239,6 +230,29 @@ class _Asked:
     ) -> None:
         self.scope, self.receive, self.send = scope, receive, send
         self.path, self.scorer, self.tenant = path, scorer, tenant
+
+
+class _Watch:
+    """Listens for a caller who hangs up, from when it is told to begin. leave: called if that happens."""
+
+    __slots__ = ("_receive", "_task", "leave")
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._task: asyncio.Task[None] | None = None
+        self.leave: Callable[[], None]
+
+    def begin(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._listen())
+
+    def end(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _listen(self) -> None:
+        # The body has been read, so the only message still to come is http.disconnect.
+        await self._receive()
+        self.leave()
 
 
 def _split(path: str) -> tuple[str, str | None]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,11 @@ from guerdon.rewards import Sample, Score
 
 if TYPE_CHECKING:
     from guerdon.serving.lane import Generation
+
+
+PATIENCE = 0.05
+"""Seconds after which the server begins to listen for a caller who hangs up. Before, nobody has waited long enough to
+give up, and listening costs more than a quick score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +65,22 @@ class Job:
     """
 
     __slots__ = (
-        "admitted", "closed", "done", "generation", "items", "left", "loop", "queued", "scores", "seconds", "started",
-        "tenant", "tokens",
+        "_clock", "_slow", "admitted", "closed", "done", "generation", "items", "left", "loop", "queued", "scores",
+        "seconds", "started", "tenant", "tokens",
     )  # fmt: skip
 
     generation: Generation
+    _clock: asyncio.TimerHandle
 
-    def __init__(self, items: Sequence[Item], loop: asyncio.AbstractEventLoop, seconds: float, tenant: str | None):
-        self.items, self.loop, self.seconds, self.tenant = items, loop, seconds, tenant
+    def __init__(
+        self,
+        items: Sequence[Item],
+        loop: asyncio.AbstractEventLoop,
+        seconds: float,
+        tenant: str | None = None,
+        slow: Callable[[], None] | None = None,
+    ) -> None:
+        self.items, self.loop, self.seconds, self.tenant, self._slow = items, loop, seconds, tenant, slow
         self.scores: list[Score | None] = [None] * len(items)
         self.left = len(items)
         self.done: asyncio.Future[None] = loop.create_future()
@@ -85,7 +98,22 @@ class Job:
         if not self.left and not self.done.done():
             self.done.set_result(None)
 
-    def expire(self) -> None:
+    def start_clock(self) -> None:
+        """One timer: for a caller's patience first, and only if that runs out for the request's whole time."""
+        if self._slow is not None and self.seconds > PATIENCE:
+            self._clock = self.loop.call_later(PATIENCE, self._be_slow)
+        else:
+            self._clock = self.loop.call_later(self.seconds, self._expire)
+
+    def stop_clock(self) -> None:
+        self._clock.cancel()
+
+    def _be_slow(self) -> None:
+        assert self._slow is not None
+        self._clock = self.loop.call_later(self.seconds - PATIENCE, self._expire)
+        self._slow()
+
+    def _expire(self) -> None:
         """Time is up: what has no score by now will have none."""
         if not self.done.done():
             self.done.set_result(None)

@@ -85,7 +85,8 @@ class Lane:
         self.name, self._config, self._metrics = name, config, metrics
         # Oldest first, the last one takes new work. A tuple, replaced as a whole: the worker reads it as it is.
         self._generations: tuple[Generation, ...] = (Generation(name, scorer, config),)
-        self._unprepared: SimpleQueue[Job | None] = SimpleQueue()
+        self._pushed: list[Job] = []
+        self._unprepared: SimpleQueue[list[Job] | None] = SimpleQueue()
         self._inbox: SimpleQueue[list[Unit] | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
         self.waiting = 0  # estimated tokens accepted and not yet answered; changed on the event loop only
@@ -145,11 +146,19 @@ class Lane:
         """Take an admitted job. Called on the event loop."""
         if not self._threads:
             self._start()
-        if job.generation.prepares:
-            self._unprepared.put(job)
-        else:
-            job.queued = time.monotonic()
-            self._inbox.put(self._plain_units(job))
+        # What arrives in one turn of the loop goes over together: to wake a thread costs more than a quick score.
+        if not self._pushed:
+            job.loop.call_soon(self._flush)
+        self._pushed.append(job)
+
+    def _flush(self) -> None:
+        jobs, self._pushed = self._pushed, []
+        if unprepared := [job for job in jobs if job.generation.prepares]:
+            self._unprepared.put(unprepared)
+        if units := [unit for job in jobs if not job.generation.prepares for unit in self._plain_units(job)]:
+            self._inbox.put(units)
+            for unit in units:
+                unit.waiters[0][0][0].queued = time.monotonic()
 
     def _start(self) -> None:
         for target in (self._work, self._prepare):
@@ -197,27 +206,31 @@ class Lane:
 
     def _prepare(self) -> None:
         """The prepare thread: text becomes token ids while the model computes."""
-        while (job := self._unprepared.get()) is not None:
+        while (jobs := self._unprepared.get()) is not None:
+            wanted = [(job, index) for job in jobs for index in range(len(job.items))]
             units: list[Unit] = []
-            for start in range(0, len(job.items), _TOKENISED):
-                if job.closed:
-                    break
-                units += self._tokenised(job, start)
-            job.queued = time.monotonic()
+            for start in range(0, len(wanted), _TOKENISED):
+                units += self._tokenised(wanted[start : start + _TOKENISED])
             self._inbox.put(units)
+            for job in jobs:
+                job.queued = time.monotonic()
 
-    def _tokenised(self, job: Job, start: int) -> list[Unit]:
-        """Units of the next few samples. Those that cannot be prepared are answered here."""
+    def _tokenised(self, wanted: Sequence[tuple[Job, int]]) -> list[Unit]:
+        """Units of the samples at these places. Those that cannot be prepared are answered here."""
         units: list[Unit] = []
         settled: list[tuple[Job, int, Score]] = []
-        prepared = self._prepared(job.generation.scorer, job.items[start : start + _TOKENISED])
-        for index, result in enumerate(prepared, start):
-            if isinstance(result, Prepared):
+        wanted = [(job, index) for job, index in wanted if not job.closed]
+        # Nearly always one: the jobs of one turn of the loop have different generations only in the turn of a swap.
+        for generation in dict.fromkeys(job.generation for job, _ in wanted):
+            mine = [(job, index) for job, index in wanted if job.generation is generation]
+            results = self._prepared(generation.scorer, [job.items[index] for job, index in mine])
+            for (job, index), result in zip(mine, results, strict=True):
+                if not isinstance(result, Prepared):
+                    settled.append((job, index, result))
+                    continue
                 key, prompt = (key_of_ids(result.ids), result.details), result.sample.prompt or None
-                if unit := self._unit(job.generation, result, result.cost, job, index, key=key, prompt=prompt):
+                if unit := self._unit(generation, result, result.cost, job, index, key=key, prompt=prompt):
                     units.append(unit)
-            else:
-                settled.append((job, index, result))
         _deliver(settled)
         return units
 

@@ -71,5 +71,11 @@ def key_of_ids(ids: Sequence[int]) -> bytes:
 
 def key_of_sample(sample: Sample) -> bytes:
     """128 bits of everything a scorer may read of a sample that stands alone."""
-    text = repr((sample.prompt, sample.response, sample.reference, sample.meta))
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    prompt, response = sample.prompt, sample.response
+    digest = blake2b(repr((sample.reference, sample.meta)).encode("utf-8", "surrogatepass"), digest_size=16)
+    for text in (prompt, response):
+        # A text and its length, so that no prompt and response run into each other; messages as they are printed.
+        written = text if isinstance(text, str) else repr(text)
+        digest.update(f"|{type(text).__name__}{len(written)}|".encode())
+        digest.update(written.encode("utf-8", "surrogatepass"))
+    return digest.digest()

@@ -90,6 +90,8 @@ class _Server(uvicorn.Server):
                 log_level="warning",
                 access_log=False,
                 server_header=False,
+                date_header=False,
+                proxy_headers=False,
                 timeout_graceful_shutdown=_GRACE_SECONDS,
             )
         )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 EXAMPLES = console.examples(
     r"$ guerdon verify numeric 'So it is \boxed{42}.' --reference 42",
     "$ guerdon verify numeric 'about 3.14' --reference 3.14159 --option tolerance=0.01 --explain",
+    r"$ guerdon verify math '\boxed{x > 3}' --reference '(3, \infty)' --explain   # how both sides were read",
     "$ echo 'The answer is (B).' | guerdon verify choice --reference B",
     "$ guerdon verify exact --file samples.jsonl --json   # a line of JSON for each sample",
     "$ guerdon verify --list",
@@ -168,6 +169,13 @@ def _row(scorer: Scorer, score: Score, identity: object) -> dict[str, object]:
     }
 
 
+def _read_as(scorer: Scorer, sample: Sample) -> dict[str, str]:
+    """How a verifier read both sides, if it says so."""
+    from guerdon.verifiers import Verifier
+
+    return scorer.explain(sample) if isinstance(scorer, Verifier) else {}
+
+
 def _show(scorer: Scorer, sample: Sample, score: Score, *, explain: bool) -> None:
     style = {"right": "bold green", "wrong": "bold red", "unscored": "bold yellow"}[_verdict(score)]
     terminal = console.out()
@@ -181,6 +189,7 @@ def _show(scorer: Scorer, sample: Sample, score: Score, *, explain: bool) -> Non
         lines["reference"] = sample.reference
     if explain:
         lines |= {key: value for key, value in score.details.items() if key not in lines}
+        lines |= _read_as(scorer, sample)
         lines |= {"status": score.status, "version": scorer.version}
     for key, shown in lines.items():
         terminal.print(f"  {key:<12}{console.printable(shown)}")

@@ -1,8 +1,9 @@
 """What clients say and expect, one small file a dialect: our own (``native``) and those of trainers and engines.
 
 A dialect reads a request's JSON into a Call and writes the scores as its clients can bear them. Everything between,
-from batching to refusing, is the same for all of them. A number in an answer is always a real score: where a form knows no
-"no score", a request with an unscored sample is answered with an HTTP status that its clients try again or give up on.
+from batching to refusing, is the same for all of them. A number in an answer is always a real score: where a form knows
+no "no score", a request with an unscored sample is answered with an HTTP status that its clients try again or give up
+on.
 
 Several engines use one path for different bodies. At the root a request goes to the first dialect that claims its body;
 under ``/compat/NAME`` only dialect NAME is asked. ``/s/SCORER`` in front of either names the scorer.

@@ -83,7 +83,8 @@ async def values(scored: Awaitable[Any]) -> list[float | None]:
 async def queued(engine: Engine, *requests: Coroutine[Any, Any, T]) -> list[asyncio.Task[T]]:
     """Tasks of requests that have all reached the queue, behind a call that is held."""
     tasks = [asyncio.ensure_future(request) for request in requests]
-    while engine.lanes["s"]._inbox.qsize() < len(requests):
+    before = {job for job in engine._jobs if job.started}
+    while len(waiting := engine._jobs - before) < len(requests) or not all(job.queued for job in waiting):
         await asyncio.sleep(0.001)
     return tasks
 
