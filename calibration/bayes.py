@@ -148,7 +148,7 @@ def fit_posterior(pairs: Floats, *, prior: float = 1.0, scorer: FittedOn = ANY_S
         raise MissingExtraError("fitting a posterior", "calibration") from error
 
     # Both orders of every pair at half weight: scikit-learn wants two classes, and the likelihood is the same.
-    model = LogisticRegression(C=1 / prior, fit_intercept=False, solver="newton-cholesky", tol=1e-10, max_iter=1_000)
+    model = LogisticRegression(C=1 / prior, fit_intercept=False, solver="newton-cholesky", tol=1e-8, max_iter=1_000)
     model.fit(np.concatenate([z, -z]), np.repeat([1, 0], len(z)), sample_weight=np.full(2 * len(z), 0.5))
     weight = np.asarray(model.coef_[0], dtype=float)
     return HeadPosterior(weight, laplace_precision(z, weight, prior=prior), scorer, len(z))

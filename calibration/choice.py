@@ -41,9 +41,9 @@ class Quality:
     """How good probabilities are on some rows; pairs are folded (confidence in the side that is preferred).
 
     log_loss, brier: with 95 % intervals that know of the clusters. ece: mean |claimed - observed| over ten bins of
-    equal width. ece_mass, worst: mean and largest over ten bins of equal mass (a bin of equal width may hold one row, whose
-    error is luck). squared_error: over bins of equal mass, without the part that chance adds (Kumar, Liang & Ma 2019),
-    about 0 when calibrated. table: the bins of equal width.
+    equal width. ece_mass, worst: mean and largest over ten bins of equal mass (a bin of equal width may hold one row,
+    whose error is luck). squared_error: over bins of equal mass, without the part that chance adds (Kumar, Liang & Ma
+    2019), about 0 when calibrated. table: the bins of equal width.
     """
 
     log_loss: Estimate

@@ -153,7 +153,7 @@ def _logistic(columns: Floats, y: Floats) -> tuple[list[float], float]:
     weights = np.concatenate([y, 1 - y])
     used = weights > 0
     twice, label = np.concatenate([scaled, scaled]), np.repeat([1.0, 0.0], len(y))
-    model = LogisticRegression(C=np.inf, solver="lbfgs", tol=1e-10, max_iter=1_000)
+    model = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-8, max_iter=1_000)
     model.fit(twice[used], label[used], sample_weight=weights[used])
     slopes = model.coef_[0] / size
     return slopes.tolist(), float(model.intercept_[0] - slopes @ centre)
