@@ -101,6 +101,9 @@ class FlintField:
             raise OversizeError(f"{name} of a number that large")
         raise VagueError(f"{name} of what may be a pole")
 
+    def widened(self, value: Ball, by: int) -> Ball:
+        return value + arb(0, by)
+
     def larger(self, a: Ball, b: Ball) -> Ball:
         return a.max(b)
 

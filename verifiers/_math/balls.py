@@ -55,6 +55,9 @@ class Field(Protocol):
     def unary(self, name: str, value: Ball, *, real: bool) -> Ball:
         """A function of ``UNARY``. real: only real values are defined; otherwise the principal branch is taken."""
 
+    def widened(self, value: Ball, by: int) -> Ball:
+        """A real ball with a larger radius."""
+
     def larger(self, a: Ball, b: Ball) -> Ball:
         """The larger one of two real balls."""
 

@@ -16,10 +16,11 @@ on either side. Two values that both are undefined are equal only if they are wr
 from __future__ import annotations
 
 import random
+import time
 from dataclasses import replace
 from fractions import Fraction
 
-from guerdon.verifiers._math.closed import Reading, compare, order_of, same_number
+from guerdon.verifiers._math.closed import PRECISION, Reading, compare, order_of, same_number
 from guerdon.verifiers._math.decision import (
     CannotTellError,
     Decision,
@@ -29,6 +30,8 @@ from guerdon.verifiers._math.decision import (
     ValueFailureError,
 )
 from guerdon.verifiers._math.evaluate import evaluate
+from guerdon.verifiers._math.forms import canonical, minus, over
+from guerdon.verifiers._math.giants import differ
 from guerdon.verifiers._math.points import same_at_points
 from guerdon.verifiers._math.polynomials import degree, polynomial, same_rational_function
 from guerdon.verifiers._math.scope import Scope
@@ -37,25 +40,56 @@ from guerdon.verifiers._math.tree import Node, Number
 
 __all__ = ["exact", "free_symbols", "is_closed", "order", "polynomial", "same_value", "sign", "substitute"]
 
-ZERO = Number(Fraction(0))
+ZERO, ONE = Number(Fraction(0)), Number(Fraction(1))
+GIANT = "giant"
+TIME_LIMIT = 0.5
+"""Seconds of wall time that the symbolic stage may take."""
+
+_LEAST_TIME = 0.02  # in which a worker can do anything at all
 
 
 def same_value(a: Node, b: Node, *, deadline: float | None = None) -> Decision:
     """Whether two values are equal; symmetric. Never raises for trees of values, and ends soon after the deadline.
 
-    deadline: of ``time.monotonic()``; past it nothing can be told, with status ``timeout``.
+    deadline: of ``time.monotonic()``; past it nothing can be told, with status ``timeout``. Waiting for a symbolic worker
+    to start does not count.
     """
+    found = same_without_worker(a, b, deadline=deadline)
+    if found.equal is not None or found.status == "timeout" or found.stage == GIANT:
+        return found
+    left = TIME_LIMIT if deadline is None else min(TIME_LIMIT, deadline - time.monotonic())
+    if left < _LEAST_TIME:
+        return Decision(None, found.stage, found.reason, "timeout")
+    from guerdon.verifiers._math.workers import settle
+
+    settled = settle(a, b, left)
+    return settled if settled.equal is not None or settled.status != "ok" else replace(settled, reason=found.reason)
+
+
+def same_without_worker(a: Node, b: Node, *, deadline: float | None = None) -> Decision:
+    """The same, as far as it can be told in this process. stage ``GIANT``: no other process should try."""
     try:
         if a == b:
             return Decision(True, "identical")
-        return _same(a, b, deadline)
+        try:
+            return _by_value(a, b, deadline)
+        except OversizeError as reason:
+            return _by_form(a, b, deadline, giant=str(reason))
+        except ValueFailureError as reason:
+            found = _by_form(a, b, deadline)
+            return found if found.equal is not None else replace(found, reason=str(reason) or "no value")
+        except CannotTellError as reason:
+            if reason.status == "timeout":
+                raise
+            found = _by_form(a, b, deadline)
+            return found if found.equal is not None else reason.decision("undecided")
     except CannotTellError as reason:
         return reason.decision("undecided")
     except RecursionError:
-        return Decision(None, "undecided", "nested too deeply", "refused")
+        return Decision(None, GIANT, "nested too deeply", "refused")
 
 
-def _same(a: Node, b: Node, deadline: float | None) -> Decision:
+def _by_value(a: Node, b: Node, deadline: float | None) -> Decision:
     both: Survey | None = None
     scope = Scope(None, deadline=deadline)
     try:
@@ -76,23 +110,42 @@ def _same(a: Node, b: Node, deadline: float | None) -> Decision:
     if found.equal or not both.traits & Traits.OPEN_LOG:
         return found
     other = _in_reading(a, b, both, replace(reading, log_base=10))
-    return other if other.equal or found.equal is False else found
+    return other if other.equal else found
 
 
 def _in_reading(a: Node, b: Node, both: Survey, reading: Reading) -> Decision:
-    try:
-        if not both.symbols and not both.traits & Traits.UNKNOWN:
-            return same_number(a, b, reading)
-        degree_a = degree(a)
-        degree_b = degree(b) if degree_a is not None else None
-        if degree_a is not None and degree_b is not None:
-            rng = random.Random(both.key)
-            equal = same_rational_function(a, b, degree_a + degree_b, both.symbols, rng, reading.deadline)
-            if equal or (equal is False and not reading.digits):
-                return Decision(equal, "identity", "" if equal else "different functions")
-        return same_at_points(a, b, both, reading)
-    except ValueFailureError as reason:
-        return Decision(None, "undecided", str(reason) or type(reason).__name__)
+    if not both.symbols and not both.traits & Traits.UNKNOWN:
+        return same_number(a, b, reading)
+    degree_a = degree(a)
+    degree_b = degree(b) if degree_a is not None else None
+    if degree_a is not None and degree_b is not None:
+        rng = random.Random(both.key)
+        equal = same_rational_function(a, b, degree_a + degree_b, both.symbols, rng, reading.deadline)
+        if equal or (equal is False and not reading.digits):
+            return Decision(equal, "identity", "" if equal else "different functions")
+    return same_at_points(a, b, both, reading)
+
+
+def _by_form(a: Node, b: Node, deadline: float | None, giant: str = "") -> Decision:
+    """What the forms tell, and what is left when equal terms or equal factors have cancelled; giants by logarithms."""
+    form_a, form_b = canonical(a), canonical(b)
+    if form_a == form_b:
+        return Decision(True, "form", "the same but for order, grouping and names of bound variables")
+    difference = canonical(minus(form_a, form_b))
+    if difference == ZERO:
+        return Decision(True, "form", "the same terms")
+    for left, right in ((difference, ZERO), (canonical(over(form_a, form_b)), ONE)):
+        try:
+            found = _by_value(left, right, deadline)
+        except (ValueFailureError, CannotTellError):
+            continue
+        if found.equal is not None:
+            return replace(found, reason="what is left when equal parts have cancelled")
+    if giant:
+        if differ(form_a, form_b, Reading(deadline=deadline).scope(PRECISION)):
+            return Decision(False, GIANT, "numbers of different size")
+        return Decision(None, GIANT, giant, "refused")
+    return Decision(None, "form")
 
 
 def sign(node: Node, *, deadline: float | None = None) -> int | None:
