@@ -1,0 +1,96 @@
+r"""Text to tree: every notation that models and data sets write, whole or not at all.
+
+``parse`` reads LaTeX, plain text, Unicode and mixtures. It computes nothing but what a notation abbreviates (two thirds
+is one number, so is 3.2 × 10^-4), never reads a part and drops the rest, and takes time linear in the text. The order:
+
+    tokens       ascii_form, tokens_of (Unicode, entities, numbers)
+    dress        text commands, words, dollar signs, line breaks; skipped for plain formulas
+    statements   lists of items: relations, sets, conditions
+    expressions  sums, products, powers; letters, commands, brackets, integrals and phrases read the operands
+"""
+
+from __future__ import annotations
+
+import re
+
+from guerdon.verifiers._math import based, brackets, commands, integrals, letters, phrases  # noqa: F401  fill HEADS
+from guerdon.verifiers._math.calendar import iso_date
+from guerdon.verifiers._math.dress import SIMPLE, undressed
+from guerdon.verifiers._math.errors import TooLargeError, UnreadError
+from guerdon.verifiers._math.limits import MAX_CHARACTERS, MAX_TOKENS
+from guerdon.verifiers._math.literals import literal
+from guerdon.verifiers._math.reader import Reader
+from guerdon.verifiers._math.statements import read_listing
+from guerdon.verifiers._math.tokens import TOKEN, ascii_form, tokens_of
+from guerdon.verifiers._math.tree import Node, Text
+from guerdon.verifiers._text import normal, trim
+
+_PLAIN_INTEGER = re.compile(r"[0-9]{1,15}")
+_BARE = re.compile(r"[\w)}\]|!'%]\Z")
+_PLAIN_MEASURE = re.compile(r"([-+]?[\d.,]+) ([mgsLhNJWVAKClt])((?:\^\{?-?\d\}?)?)")
+_WORDY = re.compile(r"[\w\s,.;:'’!?-]+")
+
+
+def parse(text: str) -> Node:
+    r"""The tree of an answer.
+
+    Raises UnreadError where the text, or a part of it, is no mathematics and no plain words; TooLargeError over a limit.
+
+    >>> parse("2x + 1")
+    Sum(terms=(Product(factors=(Number(value=Fraction(2, 1), digits=0), Symbol(name='x'))), Number(value=Fraction(1, 1), digits=0)))
+    """
+    if _PLAIN_INTEGER.fullmatch(text):
+        return literal(text)
+    if len(text) > MAX_CHARACTERS:
+        raise TooLargeError(f"{len(text):,} characters; at most {MAX_CHARACTERS:,} are read")
+    form = ascii_form(text)
+    if not _BARE.search(form) or form[:1] in "*_$`\"'":
+        form = form[slice(*trim(form))]
+    if (day := iso_date(form)) is not None:
+        return day
+    if found := _PLAIN_MEASURE.fullmatch(form):
+        form = f"{found[1]} \\text{{{found[2]}}}{found[3]}"
+    tokens = tokens_of(form)
+    if len(tokens) > MAX_TOKENS:
+        raise TooLargeError(f"{len(tokens):,} tokens; at most {MAX_TOKENS:,} are read")
+    reader = _reader(tokens)
+    try:
+        node = read_listing(reader)
+        if reader.at < len(reader.tokens) - 1:
+            reader.unexpected()
+    except TooLargeError:
+        raise
+    except UnreadError as error:
+        if _is_words(form, reader.tokens):
+            return Text(normal(form))
+        raise UnreadError(error.reason, _character(form, error.at)) from None
+    return node
+
+
+def _reader(tokens: list[str]) -> Reader:
+    for token in set(tokens) - SIMPLE:
+        if not token.isdigit() and not (token[0].isdigit() and "," not in token):
+            return Reader(*undressed(tokens))
+    tokens.append("")
+    return Reader(tokens)
+
+
+def _is_words(form: str, tokens: list[str]) -> bool:
+    """Whether the text is only words: no operation, no brackets, nothing of a program."""
+    words = [token for token in tokens if token[:1] == '"' and len(token) > 2]
+    others = [
+        token for token in tokens if not (token[:1] == '"' or token in ("", ",", "-", "'", ".", ";", ":", "!", "?"))
+    ]
+    if not words or any(not token.isalnum() for token in others):
+        return False
+    return tokens[0][:1] == '"' and len(words) >= len(others) and not any(char in form for char in "_=<>")
+
+
+def _character(form: str, token: int | None) -> int | None:
+    """Where a token begins in the text."""
+    if token is None:
+        return None
+    for index, found in enumerate(TOKEN.finditer(form)):
+        if index == token:
+            return found.start(1)
+    return len(form)

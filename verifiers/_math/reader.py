@@ -1,0 +1,80 @@
+"""Where reading stands: the tokens, a position in them, and what surrounds it.
+
+The parser is a set of small functions that take a ``Reader`` and return a node, having moved it on. What a token opens
+is looked up in ``HEADS``; the modules beside this one fill that table, each for its own notations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NoReturn, TypeAlias
+
+from guerdon.verifiers._math.errors import TooLargeError, UnreadError
+from guerdon.verifiers._math.limits import MAX_DEPTH
+from guerdon.verifiers._math.tree import Node
+
+Head: TypeAlias = "Callable[[Reader, str], Node]"
+
+HEADS: dict[str, Head] = {}
+"""What reads an operand, by its first token, which has been passed. ``word`` and ``number`` are for all of those."""
+
+
+def head(*tokens: str) -> Callable[[Head], Head]:
+    """Enters a function into ``HEADS`` for these tokens."""
+
+    def enter(function: Head) -> Head:
+        HEADS.update(dict.fromkeys(tokens, function))
+        return function
+
+    return enter
+
+
+class Reader:
+    """The state of one parse; ``tokens`` ends with an empty one, so that looking at the next is always allowed.
+
+    opens: the innermost open bracket, which decides what ``|`` and ``:`` mean. functions: names defined in the text
+    ("A(x) = …"). integral: the depth of the innermost open integral, -1 if there is none; differential: its ``dx``, once read.
+    condition: a statement in brackets behind a value, "a + 1 (a > 2)", until the item that it belongs to takes it.
+    """
+
+    __slots__ = ("at", "condition", "depth", "differential", "functions", "integral", "opens", "origins", "tokens")
+
+    def __init__(self, tokens: list[str], origins: list[int] | None = None) -> None:
+        self.tokens = tokens
+        self.origins = origins
+        self.at = 0
+        self.depth = 0
+        self.opens = ""
+        self.integral = -1
+        self.differential: str | None = None
+        self.condition: Node | None = None
+        self.functions: frozenset[str] = frozenset()
+
+    def deeper(self) -> None:
+        """One level down; whoever calls it takes the level back with ``depth -= 1``."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise TooLargeError(f"more than {MAX_DEPTH} nested levels")
+
+    def take(self, token: str) -> bool:
+        """Passes the token if it is the next one."""
+        if self.tokens[self.at] == token:
+            self.at += 1
+            return True
+        return False
+
+    def expect(self, token: str, what: str) -> None:
+        """Passes the token or raises UnreadError."""
+        if not self.take(token):
+            self.fail(f"{what} is not closed" if self.tokens[self.at] == "" else f"{what}: {token!r} should stand here")
+
+    def fail(self, reason: str) -> NoReturn:
+        """Raises UnreadError at this position, which counts raw tokens until ``parse`` makes characters of it."""
+        raise UnreadError(
+            reason, self.at if self.origins is None else self.origins[min(self.at, len(self.origins) - 1)]
+        )
+
+    def unexpected(self) -> NoReturn:
+        """Raises UnreadError about the token that stands here."""
+        token = self.tokens[self.at]
+        self.fail(f"cannot read {token.removeprefix(chr(34)) or token!r} here" if token else "it ends too early")
