@@ -60,11 +60,18 @@ class Verifier:
         self.version = f"{guerdon.__version__}+{_fingerprint(module, self.options)}"
         parameters = inspect.signature(module.verify).parameters
         self._verify: Callable[..., Any] = module.verify
+        self._explain: Callable[..., Mapping[str, str]] | None = getattr(module, "explain", None)
         self._needs_reference = parameters["reference"].default is inspect.Parameter.empty
         self._from_the_sample = {key: value for key, value in FROM_THE_SAMPLE.items() if key in parameters}
 
     def score(self, samples: Sequence[Sample]) -> list[Score]:
         return [self._one(sample) for sample in samples]
+
+    def explain(self, sample: Sample) -> dict[str, str]:
+        """How the verifier read a sample, line by line for a person, beside what ``Score.details`` says."""
+        if self._explain is None or sample.reference is None:
+            return {}
+        return dict(self._explain(_said_last(sample), sample.reference, **self.options))
 
     def _one(self, sample: Sample) -> Score:
         if self._needs_reference and sample.reference is None:

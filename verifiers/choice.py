@@ -103,9 +103,14 @@ def check_options(*, choices: Sequence[str] | None = None, **_: Any) -> None:
 
 def _options(choices: Sequence[str] | None, meta: Mapping[str, Any], prompt: str) -> dict[str, str]:
     """The normal text of each option by its letter; empty if the options are not known."""
+    return {letter: normal(text) for letter, text in option_texts(choices, meta, prompt).items()}
+
+
+def option_texts(choices: Sequence[str] | None, meta: Mapping[str, Any], prompt: str) -> dict[str, str]:
+    """The text of each option, as it is written, by its letter; empty if the options are not known."""
     given = choices if choices is not None else meta.get("choices")
     if isinstance(given, list | tuple) and len(given) <= len(LETTERS):
-        return {letter: normal(str(text)) for letter, text in zip(LETTERS, given, strict=False)}
+        return {letter: str(text) for letter, text in zip(LETTERS, given, strict=False)}
     listed: list[re.Match[str]] = []
     for match in _LISTED.finditer(prompt):
         if match[1] == "A":
@@ -116,7 +121,7 @@ def _options(choices: Sequence[str] | None, meta: Mapping[str, Any], prompt: str
         return {}
     ends = [match.start() for match in listed[1:]] + [len(prompt)]
     texts = [prompt[match.end() : end].strip().partition("\n")[0] for match, end in zip(listed, ends, strict=True)]
-    return {match[1]: normal(text) for match, text in zip(listed, texts, strict=True)}
+    return {match[1]: text for match, text in zip(listed, texts, strict=True)}
 
 
 def _reference_letters(reference: Any, options: Mapping[str, str]) -> frozenset[str] | None:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from guerdon.verifiers._math.decision import Decision
-from guerdon.verifiers._numbers import AGREEING_DIGITS
+from guerdon.verifiers._limits import AGREEING_DIGITS
 
 SAME_TEXT = Decision(True, "text", "the reference letter by letter")
 SAME_NUMBER = Decision(True, "number", "the reference number")

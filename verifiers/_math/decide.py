@@ -1,0 +1,123 @@
+"""From two texts to a verdict: text, number, choice, trees. The first that can tell decides, and the verdict is kept.
+
+A side that cannot be read is the answer's fault, and wrong, or the reference's, and then there is no verdict.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from guerdon.rewards.types import Status
+from guerdon.verifiers._math import fast
+from guerdon.verifiers._math.choices import read_choice, same_choice
+from guerdon.verifiers._math.compare import compare
+from guerdon.verifiers._math.compiled import DECIDED, Compiled, keep_decision, read
+from guerdon.verifiers._math.decision import Decision
+from guerdon.verifiers._math.judging import equal, unequal
+from guerdon.verifiers._math.policies import Policy
+from guerdon.verifiers._math.writing import write
+from guerdon.verifiers._text import normal
+from guerdon.verifiers.choice import option_texts
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Everything that a verdict depends on besides the two texts. time_limit: seconds."""
+
+    policy: Policy
+    time_limit: float = 0.5
+    prompt: str = ""
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """equal: None if it could not be told, and then status says why. kind: of the reference. stage: what decided."""
+
+    equal: bool | None
+    kind: str
+    stage: str
+    reason: str
+    status: Status = "ok"
+
+
+def decide(answer: str, reference: str, asked: Asked) -> Found:
+    """Whether an answer is the reference."""
+    quick = fast.decide(answer, reference, exact=not asked.policy.tolerance)
+    if quick is None and normal(answer, ignore_case=False) == normal(reference, ignore_case=False):
+        quick = fast.SAME_TEXT
+    if quick is not None:
+        return _found(quick, _kind(reference, asked.policy))
+    options = _options(answer, reference, asked)
+    key = (reference, answer, asked.policy, tuple(options.items()))
+    decision = DECIDED.get(key)
+    if decision is None:
+        decision = _by_choice(answer, reference, options, asked)
+    if decision is None:
+        known = read(reference, keep=True)
+        if known.node is None:
+            return Found(None, "unread", "unread", f"the reference cannot be read: {known.reason}", known.status)
+        decision = _compared(read(answer, keep=False), known, asked)
+    keep_decision(key, decision, answer, reference, *options.values())
+    return _found(decision, _kind(reference, asked.policy))
+
+
+def _compared(answer: Compiled, reference: Compiled, asked: Asked) -> Decision:
+    if answer.node is None:
+        return unequal("unread", f"the answer cannot be read: {answer.reason}")
+    if reference.node is None:
+        return Decision(None, "unread", reference.reason)
+    return compare(answer.node, reference.node, asked.policy, time.monotonic() + asked.time_limit)
+
+
+def _found(decision: Decision, kind: str) -> Found:
+    if decision.equal is None:
+        status: Status = "abstained" if decision.status == "ok" else decision.status
+        return Found(None, kind, decision.stage, decision.reason or "it could not be told", status)
+    said = decision.reason or ("the reference" if decision.equal else "another answer than the reference")
+    return Found(decision.equal, kind, decision.stage, said)
+
+
+def _kind(reference: str, policy: Policy) -> str:
+    if policy.letters != "off" and read_choice(reference):
+        return "choice"
+    return read(reference, keep=True).kind
+
+
+# --- choices ----------------------------------------------------------------------------------------------------------
+
+
+def _options(answer: str, reference: str, asked: Asked) -> dict[str, str]:
+    """The options' texts by letter, looked for only where one side is a letter."""
+    if asked.policy.letters == "off" or not (asked.prompt or asked.meta):
+        return {}
+    if not (read_choice(answer) or read_choice(reference)):
+        return {}
+    return option_texts(None, asked.meta, asked.prompt)
+
+
+def _by_choice(answer: str, reference: str, options: Mapping[str, str], asked: Asked) -> Decision | None:
+    """Decides where both sides are letters, or one is and the options are known."""
+    if asked.policy.letters == "off":
+        return None
+    picked, right = read_choice(answer), read_choice(reference)
+    if picked and right:
+        same, reason = same_choice(picked, right, options)
+        return equal("choice", reason) if same else unequal("choice", reason)
+    letter = picked or right
+    if letter is None or letter.said or letter.letter not in options or asked.policy.letters == "only":
+        return None
+    text = options[letter.letter]
+    sides = (text, reference) if picked else (answer, text)
+    if normal(sides[0]) == normal(sides[1]):
+        return equal("choice", "the right option's text")
+    return _compared(read(sides[0], keep=False), read(sides[1], keep=False), asked)
+
+
+def shown(text: str) -> str:
+    """How a text is read, for a person."""
+    known = read(text, keep=False)
+    return f"{known.kind}: {write(known.node)}" if known.node is not None else f"unread: {known.reason}"
