@@ -66,7 +66,8 @@ class Generation:
         self.jobs = 0  # requests admitted and not yet released; changed on the event loop only
         self.batcher: Batcher[Unit] = InOrder(MERGED_SAMPLES)
         if self.prepares:
-            budget: int = config.max_batch_tokens or getattr(scorer, "max_batch_tokens", BATCH_TOKENS)
+            own: int = getattr(scorer, "max_batch_tokens", BATCH_TOKENS)
+            budget = config.max_batch_tokens or own
             # One sequence a forward gives the same bits in any company; on a CPU it costs nothing from 128 tokens on.
             budget = 1 if config.scores == "exact" else budget
             self.batcher = ByLength(budget, join=_trees if self.shares else None)
