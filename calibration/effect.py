@@ -172,14 +172,14 @@ def compare(
     both = ~(np.isnan(before) | np.isnan(after))
     if not both.any():
         raise UsageError(f"none of {len(before)} responses is scored both before and after the correction")
-    keys = None if strata is None else list(strata)
-    if keys is not None and len(keys) != len(before):
+    keys = [] if strata is None else list(strata)
+    if strata is not None and len(keys) != len(before):
         raise UsageError(f"{len(before)} responses but {len(keys)} strata")
     a, b = before[both], after[both]
     true_a, true_b = (a, b) if exact is None else (exact[0][both], exact[1][both])
     lost = int(np.count_nonzero(np.isnan(after) & ~np.isnan(before)))
     change, factor, constant = _kind(true_a, true_b)
-    rows = np.flatnonzero(both)
+    parts = None if strata is None else group_codes(keys, len(keys))[both]
     return Effect(
         normalisation=normalisation,
         change="changed" if lost else change,
@@ -192,9 +192,9 @@ def compare(
         n=len(a),
         lost=lost,
         unscored=int(np.count_nonzero(np.isnan(before))),
-        groups=len(np.unique(groups[rows])),
-        mixed_groups=None if keys is None else _mixed(groups[rows], [keys[row] for row in rows]),
-        strata=() if keys is None else _by_stratum(a, b, [keys[row] for row in rows]),
+        groups=int(np.count_nonzero(np.bincount(groups[both]))),
+        mixed_groups=None if parts is None else _mixed(groups[both], parts),
+        strata=() if parts is None else _by_stratum(a, b, parts, list(dict.fromkeys(keys))),
     )
 
 
@@ -222,20 +222,19 @@ def _cosine(a: Floats, b: Floats) -> float | None:
     return None if lengths == 0.0 else float(np.clip(a @ b / lengths, -1.0, 1.0))
 
 
-def _mixed(groups: Codes, keys: Sequence[str]) -> int:
-    strata = group_codes(keys, len(keys))
-    pairs = np.unique(groups * (int(strata.max()) + 1) + strata)
-    return int(np.count_nonzero(np.bincount(pairs // (int(strata.max()) + 1)) > 1))
+def _mixed(groups: Codes, strata: Codes) -> int:
+    """Groups with more than one stratum: those where some member's is not that of the group's last."""
+    last = np.zeros(int(groups.max()) + 1, dtype=np.intp)
+    last[groups] = strata
+    return int(np.count_nonzero(np.bincount(groups, strata != last[groups])))
 
 
-def _by_stratum(a: Floats, b: Floats, keys: Sequence[str]) -> tuple[StratumEffect, ...]:
-    names = list(dict.fromkeys(keys))
-    codes = group_codes(keys, len(keys))
+def _by_stratum(a: Floats, b: Floats, strata: Codes, names: Sequence[str]) -> tuple[StratumEffect, ...]:
     moved = b - a
-    count = np.bincount(codes)
+    count = np.bincount(strata, minlength=len(names))
     most = np.zeros(len(names))
-    np.maximum.at(most, codes, np.abs(moved))
-    mean = np.bincount(codes, moved) / count
-    flipped = np.bincount(codes, _sign(a) != _sign(b)) / count
+    np.maximum.at(most, strata, np.abs(moved))
+    mean = np.bincount(strata, moved, len(names)) / np.maximum(count, 1)
+    flipped = np.bincount(strata, _sign(a) != _sign(b), len(names)) / np.maximum(count, 1)
     parts = zip(names, count.tolist(), most.tolist(), mean.tolist(), flipped.tolist(), strict=True)
-    return tuple(sorted((StratumEffect(*part) for part in parts), key=lambda part: part.stratum))
+    return tuple(sorted((StratumEffect(*part) for part in parts if part[1]), key=lambda part: part.stratum))
