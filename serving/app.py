@@ -96,6 +96,17 @@ def _add_routes(app: FastAPI, engine: Engine, metrics: Metrics) -> None:
         """Counters in the Prometheus text format."""
         return Response(metrics.text(), media_type=metrics.content_type)
 
+    @app.get("/v1/models", tags=["scoring"])
+    async def models() -> Response:
+        """The scorers as OpenAI's list of models, which clients of engines ask for."""
+        data = [{"id": name, "object": "model", "owned_by": "guerdon"} for name in engine.lanes]
+        return _json({"object": "list", "data": data})
+
+    @app.get("/reverify_mode", tags=["NeMo Gym"])
+    async def reverify_mode() -> Response:
+        """NeMo Gym asks whether an answer depends on anything but the request."""
+        return _json("stateless")
+
     @app.get("/v1/scorers", tags=["scoring"], responses={200: {"model": ScorerList}})
     async def scorers() -> Response:
         """The scorers there are."""

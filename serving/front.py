@@ -57,11 +57,11 @@ class Front:
         self._tokens = {tenant.token.encode(): name for name, tenant in config.tenants.items()}
         if config.token is not None:
             self._tokens[config.token.encode()] = ""
-        self._routes: dict[str, list[Dialect]] = {}
+        self._routes: dict[str, tuple[str, list[Dialect]]] = {}  # the path as its dialects know it, and they
         for dialect in DIALECTS:
             for path in dialect.PATHS:
-                self._routes.setdefault(path, []).append(dialect)
-                self._routes[f"/compat/{dialect.NAME}{path}"] = [dialect]
+                self._routes.setdefault(path, (path, []))[1].append(dialect)
+                self._routes[f"/compat/{dialect.NAME}{path}"] = (path, [dialect])
         self._scales = {name: lane.scale for name, lane in engine.lanes.items()}  # which never change
         self._default = config.default_scorer or next(iter(engine.lanes), "")
 
@@ -75,7 +75,7 @@ class Front:
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         path, scorer = _split(scope["path"])
-        dialects = self._routes.get(path)
+        path, dialects = self._routes.get(path, (path, None))
         tenant = self._tenant(scope) if self._tokens else ""
         if tenant is None and scope["path"] not in OPEN:
             message = "this server wants the header 'Authorization: Bearer TOKEN' with its token"
@@ -123,7 +123,7 @@ class Front:
         headers: dict[str, str] = {}
         try:
             data = await self._read(asked)
-            dialect = next(each for each in dialects if each.claims(asked.path, data))
+            dialect = next((each for each in dialects if each.claims(asked.path, data)), dialects[-1])
             status, body, headers = await self._answer(dialect, asked, data)
             await self._send(asked.send, asked.path, status, body, headers)
             return

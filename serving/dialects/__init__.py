@@ -42,27 +42,19 @@ class Context:
             return self.scorer
         return model if isinstance(model, str) and model in self.scorers else self.default
 
+    def scale_of(self, scorer: str) -> Scale:
+        """A scorer's scale; ``real`` for one that is not there, which is found out when it is asked."""
+        return self.scorers.get(scorer, "real")
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request that has been read. write: its answer's body. seconds: the caller's deadline, None for the server's.
-
-    version: the only model version that may answer, None for any. group: a request is answered for all items or none.
-    """
+    """A request that has been read. write: its answer's body. seconds: the caller's deadline, None for the server's."""
 
     scorer: str
     items: Sequence[Item]
     write: Callable[[Scored], Any]
     seconds: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """An answer that is no 200, or one with headers. body: anything that JSON can hold."""
-
-    status: int
-    body: Any
-    headers: Mapping[str, str] | None = None
 
 
 class Dialect(Protocol):

@@ -57,7 +57,7 @@ def read(data: Any, context: Context) -> Call:
     if isinstance(data, dict) and context.scorer is not None:
         data = {"scorer": context.scorer, **data}
     work = read_request(data, context.request_id, max_items=context.max_items)
-    scale = context.scorers.get(work.scorer, "real")
+    scale = context.scale_of(work.scorer)
     return Call(work.scorer, work.samples, partial(_write, work, scale), work.seconds)
 
 

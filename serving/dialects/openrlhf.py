@@ -45,7 +45,7 @@ def read(data: Any, context: Context) -> Call:
         ReadyMade(Sample(prompt or "", _response(query, prompt), label), query)
         for query, prompt, label in zip(queries, prompts, labels, strict=True)
     ]
-    return Call(scorer, items, partial(_write, context.scorers.get(scorer, "real")))
+    return Call(scorer, items, partial(_write, context.scale_of(scorer)))
 
 
 def _response(query: str, prompt: str | None) -> str:

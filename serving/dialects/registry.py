@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import cast
 
-from guerdon.serving.dialects import Dialect, native, openrlhf
+from guerdon.serving.dialects import Dialect, infinity, native, nemo_gym, openrlhf, sglang, slime, tei, vllm
 
-DIALECTS: tuple[Dialect, ...] = tuple(cast("Dialect", module) for module in (openrlhf, native))
+DIALECTS: tuple[Dialect, ...] = tuple(
+    cast("Dialect", module) for module in (sglang, tei, infinity, vllm, openrlhf, slime, nemo_gym, native)
+)
