@@ -1,4 +1,4 @@
-"""The pages on probabilities and robustness, and the docstrings behind them, are true: their examples run."""
+"""The pages on probabilities, robustness and votes, and the docstrings behind them, are true: their examples run."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ PAGES = Path(__file__).parents[2] / "docs" / "calibration"
 MODULES = (
     *("probabilities", "maps", "choice", "plots", "_records"),
     *("conformal", "abstention", "abstain", "robust", "outliers", "ensembles", "ensemble", "bayes"),
+    *("annotators", "recapture", "anchors", "independent"),
 )
 
 
-@pytest.mark.parametrize("page", ["probabilities", "robustness"])
+@pytest.mark.parametrize("page", ["probabilities", "robustness", "votes"])
 def test_the_examples_of_a_page_run(page: str) -> None:
     result = doctest.testfile(str(PAGES / f"{page}.md"), module_relative=False)
     assert result.attempted > 0
