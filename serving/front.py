@@ -77,13 +77,14 @@ class Front:
         path, scorer = _split(scope["path"])
         path, dialects = self._routes.get(path, (path, None))
         tenant = self._tenant(scope) if self._tokens else ""
-        if tenant is None and scope["path"] not in OPEN:
+        scores = dialects is not None and scope["method"] in _METHODS
+        if tenant is None and (scores or scope["path"] not in OPEN):
             message = "this server wants the header 'Authorization: Bearer TOKEN' with its token"
             body = (dialects or DIALECTS)[-1].error(401, "unauthorized", message, [])
             await self._send(send, "other", 401, body, {"WWW-Authenticate": "Bearer"})
-        elif dialects is None or (path in OPEN and scope["method"] not in _METHODS):
+        elif dialects is None or (path in OPEN and not scores):
             await self._pass_on(scope, receive, send)
-        elif scope["method"] not in _METHODS:
+        elif not scores:
             message = f"{path} takes POST, not {scope['method']}; /openapi.json says what with"
             body = dialects[-1].error(405, "method_not_allowed", message, [])
             await self._send(send, path, 405, body, {"Allow": "POST"})

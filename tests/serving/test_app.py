@@ -389,7 +389,8 @@ def test_without_the_token_every_path_but_the_open_ones_is_closed() -> None:
     for path in paths:
         for method in ("GET", "POST"):
             answer = ask(app, method, f"http://test{path}", content=b"{")
-            expected = {200, 405} if path in OPEN else {401}
+            is_open = path in OPEN and not (path == "/" and method == "POST")  # slime posts samples to the root
+            expected = {200, 405} if is_open else {401}
             assert answer.status_code in expected, (method, path)
     assert error_of(answer).type == "unauthorized"
     assert answer.headers["WWW-Authenticate"] == "Bearer"
