@@ -14,6 +14,7 @@ models and the record are ours. The straight line is the baseline to beat: it fa
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -60,7 +61,7 @@ class DebiasCurve:
         if self.method not in METHODS:
             raise UnknownNameError("method", str(self.method), METHODS)
         x, y = (records.numbers(getattr(self, name), name) for name in ("x", "y"))
-        if not x or len(x) != len(y) or any(b <= a for a, b in zip(x, x[1:], strict=False)):
+        if not x or len(x) != len(y) or any(b <= a for a, b in itertools.pairwise(x)):
             raise UsageError(f"x must rise and have a y each; got {len(x)} x and {len(y)} y")
         for name, value in (
             ("x", x),

@@ -4,8 +4,8 @@
     measure(["length", "markdown"], texts)     # {"length": (n,), "markdown": (n,)}
 
 Each is a function of the response's text alone and takes time linear in it, whatever the text. Those that count words
-of praise, doubt or refusal know English only: in other languages they are 0, and say nothing. Counts, not shares, unless
-said otherwise; a count of marks grows with the length, so debias length first, or both jointly.
+of praise, doubt or refusal know English only: in other languages they are 0, and say nothing. Counts, not shares,
+unless said otherwise; a count of marks grows with the length, so debias length first, or both jointly.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ _TABLE_ROW = re.compile(r"^[ \t]*+\|", re.MULTILINE)
 _QUOTE = re.compile(r"^[ ]{0,3}>", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t]*+(?:```|~~~)", re.MULTILINE)
 _BOLD = re.compile(r"\*\*[^*\n]++\*\*|__[^_\n]++__")
+_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[。！？](?![。！？])")
 _EMOJI = re.compile("[\U0001f300-\U0001faff\u2600-\u27bf\U0001f1e6-\U0001f1ff]")
 _WIDE = re.compile("[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]")
 
@@ -91,11 +92,7 @@ def _count(pattern: re.Pattern[str]) -> Feature:
 
 
 _headings, _lists, _bold, _quotes = _count(_HEADING), _count(_ITEM), _count(_BOLD), _count(_QUOTE)
-_table_rows, _fences, _wide = _count(_TABLE_ROW), _count(_FENCE), _count(_WIDE)
-
-
-def _tables(text: str) -> float:
-    return _table_rows(text)
+_tables, _fences, _wide = _count(_TABLE_ROW), _count(_FENCE), _count(_WIDE)
 
 
 def _code(text: str) -> float:
@@ -112,7 +109,7 @@ def _tokens(text: str) -> float:
 
 
 def _sentences(text: str) -> float:
-    return float(sum(1 for _ in re.finditer(r"[.!?。！？]++(?=\s|$)", text)))
+    return float(sum(1 for _ in _SENTENCE_END.finditer(text)))
 
 
 def _repetition(text: str) -> float:
@@ -161,7 +158,21 @@ def feature(name: str) -> Feature:
     >>> feature("lists")("1. one\\n2. two")
     2.0
     """
-    return _of(name)[0]
+    _of(name)
+    return _Named(name)
+
+
+class _Named:
+    """A feature by its name: it pickles, and prints as what it is."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, text: str) -> float:
+        return _FEATURES[self.name][0](text)
+
+    def __repr__(self) -> str:
+        return f"feature({self.name!r})"
 
 
 def _of(name: str) -> tuple[Feature, str]:

@@ -41,12 +41,13 @@ class Cells:
             by_range = ((x - x[0]) / (x[-1] - x[0]) * (half - 1)).astype(np.intp)
             cell = np.unique(by_rows + by_range, return_inverse=True)[1].reshape(-1)
             total = np.bincount(cell, weights=count)
-            x, index, count = np.bincount(cell, weights=count * x) / total, cell[index], total
-        return cls(x, count.astype(float), index)
+            x, index = np.bincount(cell, weights=count * x) / total, cell[index]
+            return cls(x, total, index)
+        return cls(x, np.asarray(count, dtype=np.float64), index)
 
     def sums(self, values: Floats) -> Floats:
         """The sum of the rows' values in each cell."""
-        return np.bincount(self.of_row, weights=values, minlength=len(self.x))
+        return np.asarray(np.bincount(self.of_row, weights=values, minlength=len(self.x)))
 
     def points(self) -> Floats:
         """Where a curve is evaluated: distinct values, rising, the first and the last among them."""
@@ -56,7 +57,7 @@ class Cells:
         rows = np.searchsorted(np.cumsum(self.count), np.linspace(0, self.count.sum(), half), side="left")
         spread = np.searchsorted(self.x, np.linspace(self.x[0], self.x[-1], half), side="left")
         places = np.unique(np.concatenate([rows, spread]).clip(0, len(self.x) - 1))
-        return self.x[places]
+        return np.asarray(self.x[places])
 
 
 def lowess(features: Floats, values: Floats, *, fraction: float, iterations: int) -> tuple[Floats, Floats]:
@@ -87,10 +88,10 @@ def _reach(cells: Cells, points: Floats, k: int) -> Floats:
     """The distance from each point to the k-th nearest row."""
     x = np.repeat(cells.x, cells.count.astype(np.intp))
     if k >= len(x):
-        return np.maximum(points - x[0], x[-1] - points)
+        return np.asarray(np.maximum(points - x[0], x[-1] - points))
     # rows l … l + k - 1 are the nearest once moving on by one would leave a nearer row than it takes in
     left = np.searchsorted(x[:-k] + x[k:], 2 * points, side="left")
-    return np.maximum(points - x[left], x[left + k - 1] - points)
+    return np.asarray(np.maximum(points - x[left], x[left + k - 1] - points))
 
 
 def _local_lines(cells: Cells, points: Floats, reach: Floats, weight: Floats, total: Floats) -> Floats:

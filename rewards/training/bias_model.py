@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from guerdon.rewards.training.length import WIDTH, length_basis
+from guerdon.rewards.training.length import WIDTH, correlation, length_basis
 
 EVERY = 8
 """Steps of the reward model between two visits of the bias model, and steps of the bias model a visit."""
@@ -64,13 +64,6 @@ class BiasModel:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self.net.load_state_dict(state["net"])
         self.optimiser.load_state_dict(state["optimiser"])
-
-
-def correlation(a: Tensor, b: Tensor) -> Tensor:
-    """Pearson's correlation of two (n,), differentiable; 0 where one is constant."""
-    a, b = a - a.mean(), b - b.mean()
-    size: Tensor = (a.square().sum() * b.square().sum()).sqrt()
-    return (a * b).sum() / size.clamp(min=1e-12)
 
 
 def _inputs(lengths: Tensor) -> Tensor:

@@ -1,16 +1,14 @@
-"""How far scores follow length: the code of a length, the multiple correlation with it, and its gradient a score.
+"""How far scores follow length: the code of a length, correlations, and the curve of length that scores follow most.
 
-FiMi-RM (arXiv 2505.12843) fits a bias model to scores on length alone and punishes the reward model for the correlation
+FiMi-RM (arXiv 2505.12843) fits a bias model to scores on length alone and punishes the reward model for its correlation
 with it. For a bias model that is linear in fixed features the best one is the least-squares fit, so that the inner
 problem needs no training: max |rho| = ||P r|| / ||r||, with P the projection on the features and r centred. That is
-``multiple_correlation``. ``Dependence`` is the same number taken from a window of earlier scores, as a slope for each
-new score, because the 32 scores of a usual step cannot tell seventeen features from noise.
+``multiple_correlation``, and ``projection`` is the curve that reaches it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -56,7 +54,7 @@ def multiple_correlation(scores: Tensor, basis: Tensor) -> Tensor:
         )
     centred = scores - scores.mean()
     total = centred.square().sum()
-    if float(total) <= SMALLEST * float(scores.square().sum()):
+    if float(total.detach()) <= SMALLEST * float(scores.detach().square().sum()):
         return scores.sum() * 0.0  # no spread, no correlation, and a gradient of zero
     directions = _directions(basis.detach())
     explained = (directions.to(scores.dtype).T @ centred).square().sum()
@@ -74,77 +72,36 @@ def _directions(basis: Tensor) -> Tensor:
     return left[:, sizes > 1e-9 * sizes[0]]
 
 
+def correlation(a: Tensor, b: Tensor) -> Tensor:
+    """Pearson's correlation of two (n,), differentiable; 0, with a gradient of zero, where one is constant."""
+    centred = [x - x.mean() for x in (a, b)]
+    sizes = [x.square().sum() for x in centred]
+    if any(
+        float(size.detach()) <= SMALLEST * float(x.detach().square().sum())
+        for size, x in zip(sizes, (a, b), strict=True)
+    ):
+        return (a * 0.0).sum() + (b * 0.0).sum()
+    rho: Tensor = (centred[0] @ centred[1]) / (sizes[0] * sizes[1]).sqrt()
+    return rho
+
+
 Curve = Callable[[Tensor], Tensor]
 """From lengths (n,) to a number each, float64 on the CPU."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dependence:
-    """How the scores of a window follow a curve of length, and where a score has to go to follow it more or less.
-
-    rho: their correlation, signed. mean, spread: of the window's scores. curve: mean 0 and deviation 1 over the window.
-    low, high: the window's lengths; the curve is constant beyond them.
-    """
-
-    rho: float
-    mean: float
-    spread: float
-    curve: Curve
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, scores: Tensor, lengths: Tensor, curve: Curve) -> Dependence | None:
-        """None where scores or curve are constant. scores, lengths: (n,) float64 on the CPU."""
-        values = curve(lengths)
-        offset, scale = float(values.mean()), float(values.std(unbiased=False))
-        mean, spread = float(scores.mean()), float(scores.std(unbiased=False))
-        if scale**2 <= SMALLEST * (scale**2 + offset**2) or spread**2 <= SMALLEST * (spread**2 + mean**2):
-            return None
-        rho = float(((values - offset) / scale * (scores - mean) / spread).mean())
-
-        def standardised(lengths: Tensor) -> Tensor:
-            return (curve(lengths) - offset) / scale
-
-        return cls(rho, mean, spread, standardised, float(lengths.min()), float(lengths.max()))
-
-    @property
-    def unit(self) -> float:
-        """What penalties are measured in: the spread of the scores, but at least one logit.
-
-        A head that was just drawn has next to no spread, and a penalty divided by it would drown the likelihood.
-        """
-        return max(self.spread, 1.0)
-
-    @property
-    def size(self) -> float:
-        """|rho|, less where the spread is below one logit: the deviation of what the curve explains, in units."""
-        return abs(self.rho) * self.spread / self.unit
-
-    def less(self, lengths: Tensor) -> Tensor:
-        """n times the derivative of ``size`` with respect to each score, the unit being held fixed; (n,).
-
-        With the unit free, the cheapest way to a lower rho is to blow up whatever does not depend on length; on scores
-        of a window that are a few steps old, that runs away.
-        """
-        sign = -1.0 if self.rho < 0 else 1.0
-        return sign * self.curve(lengths.clamp(self.low, self.high)) / self.unit
-
-    def more(self, scores: Tensor, lengths: Tensor) -> Tensor:
-        """n times the derivative of rho with respect to each score, in units; it vanishes as rho goes to 1; (n,)."""
-        follows = self.curve(lengths.clamp(self.low, self.high))
-        return (follows - self.rho * (scores - self.mean) / self.spread) / self.unit
-
-
 def projection(scores: Tensor, lengths: Tensor, width: int = WIDTH) -> Curve:
-    """The linear function of the length basis that correlates most with the scores: their least-squares fit."""
+    """The linear function of the length basis that correlates most with the scores, their least-squares fit.
+
+    scores, lengths: (n,). The curve is constant beyond the lengths it was fitted on.
+    """
     basis = length_basis(lengths, width)
     offset, scale = basis.mean(dim=0), basis.std(dim=0, unbiased=False).clamp(min=1e-12)
-    # pinv rather than lstsq: long waves are almost collinear, and CPU and GPU drivers differ in what they do then
-    inverse = torch.linalg.pinv((basis - offset) / scale, rtol=1e-9)
-    weights = inverse @ (scores - scores.mean())
+    # pinv rather than lstsq: long waves are almost collinear, and drivers differ in what they do then
+    weights = torch.linalg.pinv((basis - offset) / scale, rtol=1e-9) @ (scores - scores.mean())
+    low, high = float(lengths.min()), float(lengths.max())
 
     def curve(lengths: Tensor) -> Tensor:
-        return (length_basis(lengths, width) - offset) / scale @ weights
+        found: Tensor = (length_basis(lengths.clamp(low, high), width) - offset) / scale @ weights
+        return found
 
     return curve

@@ -27,7 +27,7 @@ from guerdon.rewards.packing import plan
 from guerdon.rewards.render import Renderer
 from guerdon.rewards.training.batches import Encoded, Pair, chunks, encode, rows_of, schedule
 from guerdon.rewards.training.config import TrainConfig
-from guerdon.rewards.training.debias import prepare
+from guerdon.rewards.training.debias import Debias, prepare
 from guerdon.rewards.training.export import export
 from guerdon.rewards.training.held_out import keeps_up, measure
 from guerdon.rewards.training.optimise import learning_rate, pair_losses, parameter_groups
@@ -151,36 +151,41 @@ class Run:
         self.wrapped.train()
         self.optimiser.zero_grad()
         mine, counts = self._slice(pairs)
-        if self.debias is not None:
-            self.debias.begin(self.state.step)
-        given: list[tuple[Tensor, Tensor]] = []
         parts = chunks(mine, self.config.step_tokens)
+        pull = None
+        if self.debias is not None and (len(parts) > 1 or self.accelerator.num_processes > 1):
+            # what debiasing asks of a score depends on all scores of the step: one more forward finds them
+            with torch.no_grad():
+                found = [self._scores(part) for part in parts]
+            pull = self._pull(self.debias, found, pairs, counts)
         # sums over this process's pairs: loss, correct, margin, chosen, rejected, count
         sums = torch.zeros(6, dtype=torch.float64, device=self.accelerator.device)
+        done = 0
         for number, part in enumerate(parts, start=1):
             last = number == len(parts)
             with nullcontext() if last else self.accelerator.no_sync(self.wrapped):
-                chosen, rejected = self._scores(part)
+                chosen, rejected = scores = self._scores(part)
                 self._check_finite(chosen, rejected)
-                if self.debias is None:
-                    losses, objective = (pair_losses(chosen, rejected, part, self.config),) * 2
-                else:
-                    total = self.debias.total
-                    losses = pair_losses(total(chosen), total(rejected), part, self.config)
-                    objective = losses + self.debias.penalties(chosen, rejected, part)
-                    given.append((chosen.detach(), rejected.detach()))
-                    chosen, rejected = self.debias.served(chosen), self.debias.served(rejected)
                 # DDP averages over processes: times their number, over all pairs of the step, gives the step's mean
-                loss = objective.sum() * (self.accelerator.num_processes * counts / len(pairs))
+                share = self.accelerator.num_processes * counts / len(pairs)
+                if self.debias is None:
+                    losses = pair_losses(chosen, rejected, part, self.config)
+                    loss = losses.sum() * share
+                else:
+                    if pull is None:
+                        pull = self._pull(self.debias, [scores], pairs, counts)
+                    losses = pair_losses(self.debias.total(chosen), self.debias.total(rejected), part, self.config)
+                    pulled = (pull[:, done : done + len(part)] * torch.stack(scores).reshape(2, len(part), -1)).sum()
+                    loss = losses.sum() * share + pulled * (self.accelerator.num_processes * counts)
+                    if (of_weights := self.debias.of_weights()) is not None:
+                        loss = loss + of_weights * (share * len(part))
+                    chosen, rejected = self.debias.served(chosen), self.debias.served(rejected)
                 self.accelerator.backward(loss)
+            done += len(part)
             if counts:
                 sums += _sums(losses.detach(), chosen.detach(), rejected.detach())
         norm = self.accelerator.clip_grad_norm_(self.wrapped.parameters(), self.config.max_grad_norm)
         self.optimiser.step()
-        debiased: dict[str, float] = {}
-        if self.debias is not None:
-            self.debias.remember(self._of_all(given, len(pairs), counts), pairs)
-            debiased = self.debias.figures()
         sums = self.accelerator.reduce(sums, "sum")
         loss_sum, correct, margin, chosen_sum, rejected_sum, n = sums.tolist()
         return {
@@ -191,18 +196,22 @@ class Run:
             "reward_rejected": rejected_sum / n,
             "grad_norm": float(norm) if norm is not None else 0.0,
             "learning_rate": self.config.learning_rate * rate,
-            **debiased,
+            **({} if self.debias is None else self.debias.figures()),
         }
 
-    def _of_all(self, given: Sequence[tuple[Tensor, Tensor]], n: int, counts: int) -> Tensor:
-        """The scores of the whole step on every process, (2n, heads): first those of the chosen responses."""
-        chosen, rejected = (torch.cat(side) for side in zip(*given, strict=True))
+    def _pull(
+        self, debias: Debias, found: Sequence[tuple[Tensor, Tensor]], pairs: Sequence[Pair], counts: int
+    ) -> Tensor:
+        """Which way debiasing pulls the scores of this process's share: (2, n, heads), the chosen ones first."""
+        chosen, rejected = (torch.cat(side).detach() for side in zip(*found, strict=True))
         mine = torch.stack([chosen, rejected]).reshape(2, len(chosen), -1)
-        scores = torch.zeros(2, n, mine.shape[2], device=mine.device)
+        start = math.ceil(len(pairs) / self.accelerator.num_processes) * self.accelerator.process_index
+        everyone = torch.zeros(2, len(pairs), mine.shape[2], device=mine.device)
         if counts:
-            start = math.ceil(n / self.accelerator.num_processes) * self.accelerator.process_index
-            scores[:, start : start + len(chosen)] = mine
-        return self.accelerator.reduce(scores, "sum").reshape(2 * n, -1)  # type: ignore[no-any-return]
+            everyone[:, start : start + mine.shape[1]] = mine
+        everyone = self.accelerator.reduce(everyone, "sum")
+        pull = debias.pull(everyone.reshape(2 * len(pairs), -1), pairs, self.state.step).reshape(everyone.shape)
+        return pull[:, start : start + mine.shape[1]] if counts else torch.zeros_like(mine)
 
     def _check_finite(self, *scores: Tensor) -> None:
         if not all(torch.isfinite(values).all() for values in scores):
