@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from guerdon.verifiers._math.letters import read_index, symbol
 from guerdon.verifiers._math.literals import literal
-from guerdon.verifiers._math.numerals import BASES
+from guerdon.verifiers._math.numerals import are_digits, base_named
 from guerdon.verifiers._math.reader import Reader, head
 from guerdon.verifiers._math.tree import Based, Node, Product
 
@@ -28,6 +28,34 @@ def read_based(r: Reader, digits: str) -> Node:
     return _apart(r, digits)
 
 
+def based_in_brackets(r: Reader) -> Node | None:
+    """(101)_2 behind its opening bracket; None, with nothing passed, if something else stands here."""
+    start = r.at
+    digits = _joined(r, ")")
+    if digits and r.tokens[r.at] == ")" and r.tokens[r.at + 1] == "_":
+        r.at += 2
+        base = base_named(read_index(r))
+        if base is not None and are_digits(digits, base):
+            return Based(digits, base)
+    r.at = start
+    return None
+
+
+def _joined(r: Reader, ends: str) -> str:
+    """The digits and single capitals up to a token, which they pass; empty if anything else stands between."""
+    parts: list[str] = []
+    while (token := r.tokens[r.at]) != ends:
+        part = token.lstrip('"')
+        if not (part.isdigit() or (len(part) == 1 and part.isupper()) or part.isupper()) or len(parts) > _MOST_PARTS:
+            return ""
+        parts.append(part)
+        r.at += 1
+    return "".join(parts)
+
+
+_MOST_PARTS = 64
+
+
 def _apart(r: Reader, digits: str) -> Node:
     """2A_1 as 2 · A_1, 3V as 3 · V."""
     number = digits.rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -41,16 +69,3 @@ def _apart(r: Reader, digits: str) -> Node:
     else:
         factors.append(symbol(last))
     return Product(tuple(factors))
-
-
-def base_named(index: str) -> int | None:
-    """The base that a subscript names, in digits or words."""
-    index = index.lower().removeprefix("base").strip()
-    base = int(index) if index.isdigit() and len(index) < 3 else BASES.get(index)
-    return base if base is not None and 2 <= base <= 36 else None
-
-
-def are_digits(text: str, base: int) -> bool:
-    """Whether a text is digits of a base, with at most one point."""
-    text = text.replace(".", "", 1)
-    return text.isalnum() and text.isascii() and all(int(digit, 36) < base for digit in text) and text.upper() == text

@@ -10,7 +10,8 @@ r"""Brackets of all kinds, matrices and piecewise values.
 
 from __future__ import annotations
 
-from guerdon.verifiers._math.expressions import as_set, quotient, read_power, read_sum
+from guerdon.verifiers._math.based import based_in_brackets
+from guerdon.verifiers._math.expressions import as_set, closes_interval, quotient, read_power, read_sum
 from guerdon.verifiers._math.reader import Reader, head
 from guerdon.verifiers._math.statements import finish_item, read_item, read_listing
 from guerdon.verifiers._math.tree import (
@@ -29,7 +30,6 @@ from guerdon.verifiers._math.tree import (
 
 _COMMAS = frozenset((",", ";"))
 _CLOSERS = {"(": (")", "]", "["), "[": ("]", ")", "["), "]": ("[", "]", ")")}
-_NOT_AFTER_CLOSING = frozenset(("", ",", ";", ")", "}", "\\}", "\\cup", "\\cap", "\\setminus", "]", "&", "\\\\", "."))
 
 
 @head("(", "[", "]")
@@ -40,12 +40,16 @@ def read_bracket(r: Reader, opens: str) -> Node:
     r.deeper()
     if r.tokens[r.at] == ")":
         r.fail("empty brackets")
+    if kind == "(" and (number := based_in_brackets(r)) is not None:
+        r.depth -= 1
+        r.opens = before
+        return number
     items = [read_item(r)]
     while r.tokens[r.at] in _COMMAS:
         r.at += 1
         items.append(read_item(r))
     closes = r.tokens[r.at]
-    if closes not in _CLOSERS[kind] or (closes == "[" and r.tokens[r.at + 1] not in _NOT_AFTER_CLOSING):
+    if closes not in _CLOSERS[kind] or (closes == "[" and not closes_interval(r)):
         r.fail("a bracket is not closed")
     r.at += 1
     r.depth -= 1
@@ -161,8 +165,8 @@ def _built(r: Reader, element: Node) -> Node:
     return SetBuilder(element, whole)
 
 
-_MATRICES = ("matrix", "pmatrix", "bmatrix", "Bmatrix", "vmatrix", "Vmatrix", "smallmatrix", "array", "psmallmatrix")
-_MATRICES = (*_MATRICES, "bsmallmatrix")
+_KINDS = "matrix pmatrix bmatrix Bmatrix vmatrix Vmatrix smallmatrix psmallmatrix bsmallmatrix array"
+_MATRICES = _KINDS.split()
 
 
 @head(*(f"\\begin{{{name}}}" for name in _MATRICES))

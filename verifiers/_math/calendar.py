@@ -14,7 +14,20 @@ from guerdon.verifiers._math.tree import Clock, Date
 _MONTHS = {
     name: number
     for number, names in enumerate(
-        ["january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul", "august aug", "september sep sept", "october oct", "november nov", "december dec"],
+        [
+            "january jan",
+            "february feb",
+            "march mar",
+            "april apr",
+            "may",
+            "june jun",
+            "july jul",
+            "august aug",
+            "september sep sept",
+            "october oct",
+            "november nov",
+            "december dec",
+        ],
         start=1,
     )
     for name in names.split()
@@ -22,7 +35,15 @@ _MONTHS = {
 _WEEKDAYS = {
     name: number
     for number, names in enumerate(
-        ["monday mon", "tuesday tue tues", "wednesday wed", "thursday thu thur thurs", "friday fri", "saturday sat", "sunday sun"]
+        [
+            "monday mon",
+            "tuesday tue tues",
+            "wednesday wed",
+            "thursday thu thur thurs",
+            "friday fri",
+            "saturday sat",
+            "sunday sun",
+        ]
     )
     for name in names.split()
 }

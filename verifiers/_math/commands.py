@@ -48,7 +48,7 @@ from guerdon.verifiers._math.tree import (
     Quantity,
     Unit,
 )
-from guerdon.verifiers._math.units import SIGNS
+from guerdon.verifiers._math.units import SIGNS, times
 
 _TRIGONOMETRIC = ("sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "coth", "sech", "csch")
 _OTHER_NAMES = {
@@ -261,7 +261,10 @@ def read_money(r: Reader, token: str) -> Node:
     if r.tokens[r.at] == "-":
         r.at += 1
         return Quantity(negated(read_power(r)), unit)
-    return Quantity(read_product(r), unit)
+    amount = read_product(r)
+    if type(amount) is Quantity:
+        return Quantity(amount.value, times(unit, amount.unit))
+    return Quantity(amount, unit)
 
 
 @head("\\log2", "\\log10")

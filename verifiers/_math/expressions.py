@@ -21,8 +21,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 from guerdon.verifiers._math.literals import literal, scaled
+from guerdon.verifiers._math.numerals import are_digits, base_named
 from guerdon.verifiers._math.reader import HEADS, Reader
 from guerdon.verifiers._math.tree import (
+    Based,
     Binder,
     Braces,
     Brackets,
@@ -36,6 +38,7 @@ from guerdon.verifiers._math.tree import (
     Product,
     Quantity,
     Relation,
+    SetBuilder,
     SetOperation,
     Sum,
     Symbol,
@@ -58,6 +61,7 @@ _ENDS = frozenset(("", "}", ")", "]", ",", ";", "=", "+", "-", "\\}", "<", ">", 
 _FRACTIONS = frozenset(("\\frac", "\\dfrac", "\\tfrac", "\\cfrac"))
 # Heads that are no unwritten factor, since they may also close or stand between two values.
 _NO_FACTORS = frozenset(("<", "]", "|", "^", "_"))
+_BARS = frozenset(("|", "\\|", "\\vert", "\\Vert"))
 _MOST_SIGNS = 2  # a - -b; more in a row is no notation, and each one nests the tree
 _MOST_POSTFIXES = 8  # (x^2)!^2 has three
 DEGREE = Unit((("°", 1),))
@@ -72,7 +76,7 @@ def read_sum(r: Reader) -> Node:
         return first
     terms = [first]
     while (token := tokens[r.at]) in ADDS and not ends_integral(r):
-        if token == "-" and tokens[r.at + 1] in ("\\{", "\\mathbb{Q}", "\\mathbb{Z}"):
+        if token == "-" and _is_set_here(r, terms):
             r.at += 1
             terms = [difference(_sum(terms), read_product(r))]
         else:
@@ -84,8 +88,18 @@ def _sum(terms: list[Node]) -> Node:
     return terms[0] if len(terms) == 1 else Sum(tuple(terms))
 
 
+def _is_set_here(r: Reader, terms: list[Node]) -> bool:
+    """Whether what follows a minus is a set: R - {3}, Q - Z."""
+    following = r.tokens[r.at + 1]
+    return (
+        following == "\\{" or (following[:7] == "\\mathbb") or (following == "{" and as_set(terms[-1]) is not terms[-1])
+    )
+
+
 def difference(left: Node, right: Node) -> Node:
     """left without right; A - B - C is one operation of three parts."""
+    if not isinstance(right, (Braces, Brackets, NamedSet, SetOperation, SetBuilder, Symbol)):
+        right = Braces((right,))  # R \ {3}
     if type(left) is SetOperation and left.kind == "difference":
         return SetOperation("difference", (*left.parts, as_set(right)))
     return SetOperation("difference", (as_set(left), as_set(right)))
@@ -139,6 +153,16 @@ def read_product(r: Reader) -> Node:
     if r.tokens[r.at] in _ENDS:
         return factor
     return _Factors(r, factor).read()
+
+
+def closes_interval(r: Reader) -> bool:
+    """Whether the bracket here closes, as in [1,2[: where no factor could follow it."""
+    return r.opens in ("[", "]", "(") and r.tokens[r.at + 1] in _NOT_INSIDE
+
+
+_NOT_INSIDE = frozenset(
+    ("", ",", ";", ")", "}", "\\}", "\\cup", "\\cap", "\\setminus", "]", "&", "\\\\", '"and', '"or')
+)
 
 
 def ends_integral(r: Reader) -> bool:
@@ -209,10 +233,12 @@ class _Factors:
             self._number()
         elif token in ("'", '"'):
             return self._prime(token)
-        elif token == "|":
-            if r.opens in ("|", "\\{"):
+        elif token in _BARS:
+            if r.opens == token or r.opens == "\\{":
                 return False
             factors.append(read_power(r))
+        elif token == "[" and closes_interval(r):
+            return False
         elif token == "(" and r.tokens[r.at + 1] in (
             '"mod',
             "\\mod",
@@ -329,6 +355,8 @@ class _Factors:
     def _word(self) -> bool:
         r, factors = self.r, self.factors
         token = r.tokens[r.at]
+        if token == '"base' or (token == '"in' and r.tokens[r.at + 1] == '"base'):
+            return self._base()
         if token == '"of':
             if not (type(factors[-1]) is Quantity or is_numeric(factors)):
                 return False
@@ -348,6 +376,18 @@ class _Factors:
             return False
         r.at = unit[1]
         self._measure(unit[0])
+        return True
+
+    def _base(self) -> bool:
+        """101 base 2."""
+        r = self.r
+        digits = r.tokens[r.at - 1]
+        name = r.tokens[r.at + (2 if r.tokens[r.at] == '"in' else 1)].lstrip('"')
+        base = base_named(name)
+        if base is None or type(self.factors[-1]) is not Number or not are_digits(digits, base):
+            return False
+        self.factors[-1] = Based(digits, base)
+        r.at += 3 if r.tokens[r.at] == '"in' else 2
         return True
 
     def _prime(self, token: str) -> bool:
@@ -508,6 +548,9 @@ def read_operand(r: Reader) -> Node:
     if first == '"':
         r.at += 1
         return HEADS["word"](r, token)
+    if first.isupper() and r.tokens[r.at + 1] == "_":
+        r.at += 1
+        return HEADS["based"](r, token)
     r.unexpected()
 
 

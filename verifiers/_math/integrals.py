@@ -44,21 +44,31 @@ def _start(r: Reader, signs: tuple[str, ...]) -> tuple[str, Node]:
     if r.tokens[r.at] not in signs:
         r.unexpected()
     r.at += 1
+    side = _take_side(r)
     low = read_sum(r)
-    if r.tokens[r.at] == "^" and r.tokens[r.at + 1] in ("+", "-", "{"):
-        r.at += 1
-        low = _one_sided(r, low)
+    if side:
+        r.at = side
+        low = Apply("+" if "+" in r.tokens[side - 3 : side] else "-", (low,))
     r.expect("}", "the variable of a sum")
     return variable, low
 
 
-def _one_sided(r: Reader, low: Node) -> Node:
-    braced = r.take("{")
-    sign = r.tokens[r.at]
-    r.at += 1
-    if braced:
-        r.expect("}", "the side of a limit")
-    return Apply(sign, (low,))
+def _take_side(r: Reader) -> int:
+    """Where ``^+`` or ``^{-}`` in front of the closing brace ends, 0 if there is none; its ``^`` ends the point now."""
+    tokens = r.tokens
+    for at in range(r.at, min(len(tokens) - 3, r.at + 12)):
+        if tokens[at] == "^":
+            width = (
+                2
+                if tokens[at + 1] in ("+", "-")
+                else 4
+                if tokens[at + 1 : at + 4] in (["{", "+", "}"], ["{", "-", "}"])
+                else 0
+            )
+            if width and tokens[at + width] == "}":
+                tokens[at] = ""
+                return at + width
+    return 0
 
 
 def _variable(r: Reader) -> str:

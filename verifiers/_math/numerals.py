@@ -8,24 +8,60 @@ from fractions import Fraction
 _SMALL = {
     name: number
     for number, name in enumerate(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
+        [
+            "zero",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+            "sixteen",
+            "seventeen",
+            "eighteen",
+            "nineteen",
+        ]
     )
 }
 _TENS = {
-    name: 10 * number for number, name in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2)
+    name: 10 * number
+    for number, name in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2)
 }
 MULTIPLES = {"hundred": 100, "dozen": 12, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 MULTIPLES |= {name + "s": value for name, value in MULTIPLES.items()}
 ORDINALS = {
     name: number
     for number, name in enumerate(
-        ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"], 1
+        [
+            "first",
+            "second",
+            "third",
+            "fourth",
+            "fifth",
+            "sixth",
+            "seventh",
+            "eighth",
+            "ninth",
+            "tenth",
+            "eleventh",
+            "twelfth",
+        ],
+        1,
     )
 }
 _PARTS = {name: Fraction(1, number) for name, number in ORDINALS.items() if number > 2}
 _PARTS |= {name + "s": part for name, part in _PARTS.items()}
 _PARTS |= {"half": Fraction(1, 2), "halves": Fraction(1, 2), "quarter": Fraction(1, 4), "quarters": Fraction(1, 4)}
-BASES = {**_SMALL, "binary": 2, "octal": 8, "decimal": 10, "hexadecimal": 16}
+_BASES = {**_SMALL, "binary": 2, "octal": 8, "decimal": 10, "hexadecimal": 16}
 
 
 def is_numeral(word: str) -> bool:
@@ -82,3 +118,16 @@ def _word(tokens: Sequence[str], at: int) -> str:
     if token == "a":
         return "a"
     return token[1:].lower() if token[:1] == '"' else ""
+
+
+def base_named(index: str) -> int | None:
+    """The base that a subscript names, in digits or words."""
+    index = index.lower().removeprefix("base").strip()
+    base = int(index) if index.isdigit() and len(index) < 3 else _BASES.get(index)
+    return base if base is not None and 2 <= base <= 36 else None
+
+
+def are_digits(text: str, base: int) -> bool:
+    """Whether a text is digits of a base, with at most one point."""
+    text = text.replace(".", "", 1)
+    return text.isalnum() and text.isascii() and all(int(digit, 36) < base for digit in text) and text.upper() == text

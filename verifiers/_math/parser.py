@@ -15,7 +15,7 @@ import re
 
 from guerdon.verifiers._math import based, brackets, commands, integrals, letters, phrases  # noqa: F401  fill HEADS
 from guerdon.verifiers._math.calendar import iso_date
-from guerdon.verifiers._math.dress import SIMPLE, undressed
+from guerdon.verifiers._math.dress import is_command, is_plain, undressed
 from guerdon.verifiers._math.errors import TooLargeError, UnreadError
 from guerdon.verifiers._math.limits import MAX_CHARACTERS, MAX_TOKENS
 from guerdon.verifiers._math.literals import literal
@@ -27,8 +27,9 @@ from guerdon.verifiers._text import normal, trim
 
 _PLAIN_INTEGER = re.compile(r"[0-9]{1,15}")
 _BARE = re.compile(r"[\w)}\]|!'%]\Z")
-_PLAIN_MEASURE = re.compile(r"([-+]?[\d.,]+) ([mgsLhNJWVAKClt])((?:\^\{?-?\d\}?)?)")
-_WORDY = re.compile(r"[\w\s,.;:'’!?-]+")
+_PLAIN_MEASURE = re.compile(r"([-+]?[\d.,]+) ([mgsLhNJWVAKCt])((?:\^\{?-?\d\}?)?)")
+_DOUBLED = re.compile(r"\\\\([a-zA-Z]+)")
+_SINGLE = re.compile(r"(?<!\\)\\[a-zA-Z]")
 
 
 def parse(text: str) -> Node:
@@ -44,16 +45,18 @@ def parse(text: str) -> Node:
     if len(text) > MAX_CHARACTERS:
         raise TooLargeError(f"{len(text):,} characters; at most {MAX_CHARACTERS:,} are read")
     form = ascii_form(text)
-    if not _BARE.search(form) or form[:1] in "*_$`\"'":
+    if (not _BARE.search(form) or form[:1] in "*_$`\"'") and not form.endswith("\\$"):
         form = form[slice(*trim(form))]
     if (day := iso_date(form)) is not None:
         return day
     if found := _PLAIN_MEASURE.fullmatch(form):
         form = f"{found[1]} \\text{{{found[2]}}}{found[3]}"
+    if "\\\\" in form:
+        form = _undoubled(form)
     tokens = tokens_of(form)
     if len(tokens) > MAX_TOKENS:
         raise TooLargeError(f"{len(tokens):,} tokens; at most {MAX_TOKENS:,} are read")
-    reader = _reader(tokens)
+    reader = Reader([*tokens, ""]) if is_plain(tokens, form) else Reader(*undressed(tokens))
     try:
         node = read_listing(reader)
         if reader.at < len(reader.tokens) - 1:
@@ -67,12 +70,12 @@ def parse(text: str) -> Node:
     return node
 
 
-def _reader(tokens: list[str]) -> Reader:
-    for token in set(tokens) - SIMPLE:
-        if not token.isdigit() and not (token[0].isdigit() and "," not in token):
-            return Reader(*undressed(tokens))
-    tokens.append("")
-    return Reader(tokens)
+def _undoubled(form: str) -> str:
+    """The text without the second backslash of a JSON string; a doubled one in front of a known command only."""
+    names = _DOUBLED.findall(form)
+    if names and not _SINGLE.search(form) and all(is_command(name) for name in names):
+        return form.replace("\\\\", "\\")
+    return form
 
 
 def _is_words(form: str, tokens: list[str]) -> bool:

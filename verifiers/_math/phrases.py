@@ -35,6 +35,7 @@ from guerdon.verifiers._math.tree import (
     Sum,
     Text,
 )
+from guerdon.verifiers._math.units import NO_UNITS
 from guerdon.verifiers._text import normal
 
 _CONSTANTS = {
@@ -78,12 +79,15 @@ def skip_lead_in(r: Reader, token: str) -> Node:
     following = tokens[at]
     if at - r.at > 1 and last in _INTRODUCE and following != "" and following not in SEPARATORS:
         r.at = at
-    elif at > r.at and following == ":" and tokens[at + 1] != "":
+    elif at > r.at and following == ":" and tokens[at + 1] != "" and last in _ANNOUNCE:
         r.at = at + 1
     return _NOTHING
 
 
 _NOTHING = Text("")
+_ANNOUNCE = frozenset(
+    ("answer", "answers", "solution", "solutions", "result", "results", "value", "final", "total", "set")
+)
 
 
 @head("word")
@@ -200,12 +204,17 @@ def _words_from(r: Reader, start: int) -> Node:
             break
         at += 1
     r.at = at
-    if token in RELATIONS and len(words) <= _LONGEST_LABEL:
+    if (token in RELATIONS or token == ":") and len(words) <= _LONGEST_LABEL:
+        if not _NO_LABELS.isdisjoint(word.lower() for word in words):
+            r.fail("words and a formula are mixed")
         return symbol(" ".join(words))
     return Text(normal(" ".join(words)))
 
 
 _LONGEST_LABEL = 6
+_NO_LABELS = NO_UNITS - frozenset(
+    ("the", "a", "an", "of", "by", "in", "on", "from", "third", "half", "at", "least", "most")
+)
 
 
 def _goes_on(tokens: list[str], at: int) -> bool:

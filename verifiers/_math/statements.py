@@ -13,10 +13,11 @@ A(1,2)          the point A = (1,2), if A is a capital letter
 from __future__ import annotations
 
 from guerdon.verifiers._math.calendar import clock, half_of_day
-from guerdon.verifiers._math.expressions import as_set, read_sum
+from guerdon.verifiers._math.expressions import as_set, difference, read_sum
 from guerdon.verifiers._math.reader import HEADS, Reader
 from guerdon.verifiers._math.tree import (
     Apply,
+    Braces,
     Brackets,
     Call,
     Cases,
@@ -172,6 +173,8 @@ def finish_item(r: Reader, left: Node) -> Node:
     """The item whose first value has been read."""
     node = _named_point(r, finish_side(r, left))
     token = r.tokens[r.at]
+    if token[:1] == '"' and type(node) is Symbol and (found := _free(r, node)) is not None:
+        node, token = found, r.tokens[r.at]
     if token in RELATIONS or token in ("\\not", '"is', '"equals'):
         node = _relation(r, node)
         token = r.tokens[r.at]
@@ -190,6 +193,24 @@ def finish_item(r: Reader, left: Node) -> Node:
         r.at += 1
         return Cases(((node, None),))
     return node
+
+
+def _free(r: Reader, symbol: Node) -> Node | None:
+    """x "can be any real number", "is an integer": the variable in a set; None, with nothing passed, if it is not that."""
+    start = r.at
+    while r.tokens[r.at] in _MAY_BE:
+        r.at += 1
+    if r.at > start and r.tokens[r.at][:1] == '"':
+        word = r.tokens[r.at]
+        r.at += 1
+        found = HEADS["word"](r, word)
+        if isinstance(found, (NamedSet, SetOperation, Brackets)):
+            return Relation((symbol, found), ("in",))
+    r.at = start
+    return None
+
+
+_MAY_BE = frozenset(('"can', '"may', '"must', '"could', '"be', '"is', '"an', '"a', "a", '"take', '"on', '"are'))
 
 
 def _named_point(r: Reader, node: Node) -> Node:
@@ -212,12 +233,13 @@ def finish_side(r: Reader, node: Node) -> Node:
     if token in _RATIOS and r.opens != "\\{":
         return _ratio(r, node)
     while (kind := _UNIONS.get(token)) is not None:
-        parts = [as_set(node)]
+        parts = [_as_part(node)]
         while _UNIONS.get(r.tokens[r.at]) == kind:
             r.at += 1
-            parts.append(as_set(read_sum(r)))
+            parts.append(_as_part(read_sum(r)))
         if kind == "difference":
-            node = SetOperation("difference", tuple(parts))
+            for part in parts[1:]:
+                node = difference(node, part)
         else:
             node = SetOperation("union" if kind == "union" else "intersection", tuple(parts))
         token = r.tokens[r.at]
@@ -225,16 +247,26 @@ def finish_side(r: Reader, node: Node) -> Node:
     return node
 
 
+def _as_part(node: Node) -> Node:
+    """A part of a union: in braces of which LaTeX took the set away, {3} is the set of 3."""
+    return Braces((node,)) if type(node) is Number else as_set(node)
+
+
 def _ratio(r: Reader, first: Node) -> Node:
     tokens = r.tokens
     if type(first) is Symbol and tokens[r.at + 2] in ("\\mapsto", "\\longmapsto"):
         r.at += 3
         return Relation((Apply(first.name, (HEADS[tokens[r.at - 2]](r, tokens[r.at - 2]),)), read_sum(r)), ("=",))
+    if type(first) is Symbol and len(first.name) > 3 and first.name.isalpha() and r.tokens[r.at + 1][:1] != '"':
+        r.at += 1
+        return Relation((first, _read_side(r)), ("=",))  # girls: 4
     start = r.at - 1
     parts = [first]
     while tokens[r.at] in _RATIOS:
         r.at += 1
         parts.append(read_sum(r))
+    if any(type(part) is Text for part in parts):
+        r.fail("a ratio of words")
     half = half_of_day(tokens[r.at])
     if half is not None:
         numbers = tokens[start : r.at : 2]

@@ -38,6 +38,7 @@ _PERIOD = (
 )
 _SCIENTIFIC = r"(?:\d+\.\d+[eE][-+]?|\.\d+[eE][-+]?|1e[-+]?|\d+(?:E[-+]?|e(?=\d)|e[-+](?=\d\d)))\d+(?![\w.])"
 _BASED = r"\d[\dA-Z]*(?:\.[\dA-Z]+)?(?=[ ]*\}?[ ]*_)"
+_HEXADECIMAL = r"[A-F][\dA-F]+(?=[ ]*\}?[ ]*_[ ]*\{?[ ]*16(?!\d))"
 _NUMBER = rf"\d+(?![\w.,{{\\ ~])|{_BASED}|{_PERIOD}|{_SCIENTIFIC}|{_GROUPED}(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+"
 
 TOKEN = re.compile(
@@ -45,8 +46,9 @@ TOKEN = re.compile(
     r"\\(?:begin|end)[ ]*\{[ ]*[a-zA-Z]+\*?[ ]*\}|\\mathbb[ ]*(?:\{[ ]*[A-Za-z][ ]*\}|[A-Za-z])"
     r"|\\(?:left|right)[ ]*[|.]|\\[a-zA-Z]+"
     rf"|{_NUMBER}"
+    rf"|{_HEXADECIMAL}"
     r"|[aApP]\.[ ]?[mM](?:\.|(?!\w))|[^\W\d_]+"
-    r"|<=|>=|=<|<>|!=|==|:=|->|=>|\*\*|\.\.\.+|\\[^a-zA-Z]|\n\s*|\S)"
+    r"|<=|>=|=<|<>|!=|==|:=|->|=>|\*\*|\.\.\.+|\\[^a-zA-Z]|\n\s*|\S|\Z)"
 )
 
 _RAISED = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱ]+")
@@ -76,8 +78,6 @@ _MEANING = {
 }  # fmt: skip
 _TRANSLATION = str.maketrans(_MEANING)
 _ENTITY = re.compile(r"&(?:[a-zA-Z]{2,8}|#\d{1,5}|#x[0-9a-fA-F]{1,4});")
-_DOUBLED = re.compile(r"\\\\([a-zA-Z]+)")
-_SINGLE = re.compile(r"(?<!\\)\\[a-zA-Z]")
 
 
 def tokens_of(text: str) -> list[str]:
@@ -86,20 +86,20 @@ def tokens_of(text: str) -> list[str]:
     >>> tokens_of(r"\left( 1{,}234, \frac12 \right)")
     ['(', '1{,}234', ',', '\\frac', '12', ')']
     """
-    return TOKEN.findall(text)
+    tokens: list[str] = TOKEN.findall(text)
+    while tokens and not tokens[-1]:
+        tokens.pop()  # the end, found once or twice so that nothing is skipped in front of it
+    return tokens
 
 
 def ascii_form(text: str) -> str:
-    r"""The same mathematics in LaTeX and ASCII: Unicode signs, HTML entities and doubled backslashes undone.
+    r"""The same mathematics in LaTeX and ASCII: Unicode signs and HTML entities undone.
 
     >>> ascii_form("2√5 ≤ x² − ½")
     '2\\sqrt 5 \\le  x^{2} - \\frac{1}{2}'
     """
     if "&" in text:
         text = _ENTITY.sub(lambda found: unescape(found.group()), text)
-    if "\\\\" in text and not _SINGLE.search(text) and _DOUBLED.search(text):
-        # written as in a JSON string: every command has two backslashes, and a row of a matrix ends with four
-        text = text.replace("\\\\", "\\")
     if text.isascii():
         return text
     return unicodedata.normalize("NFC", "".join(map(_visible, _plain_unicode(text))))
