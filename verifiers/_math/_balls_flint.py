@@ -1,6 +1,6 @@
 """Balls by python-flint: ``arb`` for real numbers, ``acb`` where they leave the real line.
 
-flint's precision is one number for the whole process, so all arithmetic runs under one lock (``working``), and what
+flint's precision is one number for the whole process, so all arithmetic runs under one lock, taken by ``with``, and what
 another user of flint has set is put back. Its functions take a bounded time whatever the argument: a result beyond
 its exponents comes back infinite, and is turned into OversizeError here.
 """
@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import flint
 from flint import acb, arb, fmpq
 
-from guerdon.verifiers._math.balls import Ball, Closeness
+from guerdon.verifiers._math.balls import UNARY, Ball, Closeness
 from guerdon.verifiers._math.decision import OversizeError, UndefinedError, VagueError, ValueFailureError
 from guerdon.verifiers._math.exact import Exact, Gaussian
 
@@ -31,29 +30,31 @@ def _new_lock() -> None:
 if hasattr(os, "register_at_fork"):  # the lock may be held by a thread that does not exist in the child
     os.register_at_fork(after_in_child=_new_lock)
 
-_METHODS = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh"} | {
-    "arctanh": "atanh"
-}
+_ARB, _ACB = (
+    {name: getattr(kind, name.replace("arc", "a")) for name in UNARY if name not in ("abs", "re", "im", "conj", "arg")}
+    for kind in (arb, acb)
+)
 _OVERFLOWING = frozenset({"exp", "gamma", "rgamma", "sinh", "cosh"})
-_ORDINARY = 2.0**64  # a double tells this much at once; only beyond it are exponents looked at
+_SMALL, _ORDINARY = 2.0**-64, 2.0**64  # a double tells this much at once; only beyond it are exponents looked at
 
 
 class FlintField:
-    """A ``Field`` of arb and acb."""
+    """A ``Field`` of arb and acb; ``with`` it, the precision is its own."""
 
     def __init__(self, precision: int) -> None:
         self.precision = precision
-        self._near = arb(2) ** (-precision // 2)
+        self._half = precision // 2
+        self._near = arb(2) ** -self._half
+        self._before: list[int] = []
 
-    @contextmanager
-    def working(self) -> Iterator[None]:
-        with _lock:
-            before = flint.ctx.prec
-            flint.ctx.prec = self.precision
-            try:
-                yield
-            finally:
-                flint.ctx.prec = before
+    def __enter__(self) -> None:
+        _lock.acquire()
+        self._before.append(flint.ctx.prec)
+        flint.ctx.prec = self.precision
+
+    def __exit__(self, *_: object) -> None:
+        flint.ctx.prec = self._before.pop()
+        _lock.release()
 
     def ball(self, value: Exact) -> Ball:
         if type(value) is int:
@@ -61,6 +62,9 @@ class FlintField:
         if isinstance(value, Gaussian):
             return acb(self.ball(value.real), self.ball(value.imag))
         return arb(fmpq(value.numerator, value.denominator))
+
+    def ratio(self, above: int, below: int) -> Ball:
+        return arb(fmpq(above, below))
 
     def pi(self) -> Ball:
         return arb.pi()
@@ -87,19 +91,25 @@ class FlintField:
             return _PARTS[name](value)
         if real and type(value) is not arb:
             raise UndefinedError("no real number")
-        method = _METHODS.get(name, name)
-        result = getattr(value, method)()
-        if result.is_finite():
-            return result
-        if type(value) is arb and name in ("sqrt", "log", "arcsin", "arccos", "arccosh", "arctanh"):
-            if real:
-                raise UndefinedError(f"{name} has no real value there")
-            result = getattr(acb(value), method)()
+        if type(value) is arb:
+            result = _ARB[name](value)
             if result.is_finite():
                 return result
-        if name in _OVERFLOWING and value.is_finite() and not acb(value).abs_upper() < 2**20:
-            raise OversizeError(f"{name} of a number that large")
-        raise VagueError(f"{name} of what may be a pole")
+            return self._off_line(name, value, real)
+        result = _ACB[name](value)
+        if not result.is_finite():
+            raise _failure(name, value)
+        return result
+
+    def _off_line(self, name: str, value: Any, real: bool) -> Ball:
+        """Where a function of a real number has no finite real value."""
+        if name in ("sqrt", "log", "arcsin", "arccos", "arccosh", "arctanh"):
+            if real:
+                raise UndefinedError(f"{name} has no real value there")
+            result = _ACB[name](acb(value))
+            if result.is_finite():
+                return result
+        raise _failure(name, value)
 
     def widened(self, value: Ball, by: int) -> Ball:
         return value + arb(0, by)
@@ -130,28 +140,25 @@ class FlintField:
     def exponent(self, value: Ball) -> int:
         if type(value) is acb:
             return max(self.exponent(value.real), self.exponent(value.imag))
-        size = abs(float(value.mid()))
-        if 1 / _ORDINARY < size < _ORDINARY:
-            return 0
-        if value.contains(0):
+        size = abs(float(value))
+        if _SMALL < size < _ORDINARY or value.contains(0):
             return 0
         mantissa, exponent = value.mid().man_exp()
         return abs(int(exponent) + int(mantissa).bit_length())
 
     def closeness(self, a: Ball, b: Ball) -> Closeness:
-        if type(a) is not type(b):
+        if type(a) is not type(b):  # one is real
             a, b = acb(a), acb(b)
         if not a.overlaps(b):
             return "apart"
         return "near" if self._narrow(a) and self._narrow(b) else "vague"
 
     def _narrow(self, value: Ball) -> bool:
+        if value.rel_accuracy_bits() >= self._half:
+            return True
         if type(value) is acb:
-            size = value.abs_lower()
-            wide = value.real.rad() if value.real.rad() > value.imag.rad() else value.imag.rad()
-        else:
-            size, wide = abs(value).lower(), value.rad()
-        return bool(wide <= self._near) or bool(wide <= self._near * size)
+            return bool(value.real.rad() <= self._near) and bool(value.imag.rad() <= self._near)
+        return bool(value.rad() <= self._near)
 
     def within(self, a: Ball, b: Ball, share: float) -> bool:
         apart, larger = abs(a - b), abs(a).max(abs(b))
@@ -168,6 +175,12 @@ class FlintField:
         if not result.is_finite():
             raise VagueError("an integral that does not settle")
         return result
+
+
+def _failure(name: str, value: Any) -> VagueError | OversizeError:
+    if name in _OVERFLOWING and value.is_finite() and not acb(value).abs_upper() < 2**20:
+        return OversizeError(f"{name} of a number that large")
+    return VagueError(f"{name} of what may be a pole")
 
 
 def _held(value: Ball) -> Ball:

@@ -6,12 +6,24 @@ odd denominator has the real root of a negative base; see ``Scope`` for what els
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
+from guerdon.verifiers._limits import AGREEING_DIGITS
 from guerdon.verifiers._math import exact
-from guerdon.verifiers._math.decision import InexactError, OversizeError, UndefinedError, VagueError
+from guerdon.verifiers._math.decision import InexactError, OversizeError, UnboundError, UndefinedError, VagueError
 from guerdon.verifiers._math.exact import Gaussian
-from guerdon.verifiers._math.scope import EXACT, INFINITY, Scope, Value, rule
+from guerdon.verifiers._math.scope import (
+    EXACT,
+    INFINITY,
+    MET_DIGITS,
+    MET_IMAGINARY,
+    MET_REAL_ROOT,
+    Scope,
+    Value,
+    rule,
+)
+from guerdon.verifiers._math.size import MAX_BITS
 from guerdon.verifiers._math.tree import Based, Constant, Node, Number, Power, Product, Sum, Symbol
 
 MAX_BASED_DIGITS = 1_000
@@ -21,7 +33,11 @@ MAX_BASED_DIGITS = 1_000
 @rule(Number)
 def _number(node: Number, scope: Scope) -> Value:
     value = node.value
-    return value.numerator if value.denominator == 1 else value
+    if value.denominator == 1:
+        return value.numerator
+    if node.digits >= AGREEING_DIGITS:
+        scope.met |= MET_DIGITS
+    return value
 
 
 @rule(Based)
@@ -42,6 +58,7 @@ def _constant(node: Constant, scope: Scope) -> Value:
     if name == "i":
         if scope.real:
             raise UndefinedError("no real number")
+        scope.met |= MET_IMAGINARY
         return Gaussian(0, 1)
     if name == "infinity":
         return INFINITY
@@ -53,7 +70,7 @@ def _symbol(node: Symbol, scope: Scope) -> Value:
     try:
         return scope.symbols[node.name]
     except KeyError:
-        raise InexactError(f"{node.name} has no value") from None
+        raise UnboundError(f"{node.name} has no value") from None
 
 
 @rule(Sum)
@@ -61,6 +78,7 @@ def _sum(node: Sum, scope: Scope) -> Value:
     exactly: Value = 0
     ball: Value = None
     infinite = 0.0
+    tracks = scope.tracks
     for term in node.terms:
         value = scope.value(term)
         kind = type(value)
@@ -71,10 +89,13 @@ def _sum(node: Sum, scope: Scope) -> Value:
                 raise UndefinedError("infinity minus infinity")
             infinite = value
         else:
+            if tracks:
+                scope.note(value)
             ball = value if ball is None else ball + value
     if infinite:
         return infinite
-    exactly = exact.check(exactly)
+    if type(exactly) is not int or exactly.bit_length() > MAX_BITS:
+        exactly = exact.check(exactly)
     if ball is None:
         return exactly
     return ball if exactly == 0 else ball + scope.ball(exactly)
@@ -104,7 +125,8 @@ def _product(node: Product, scope: Scope) -> Value:
             ball = value if ball is None else ball * value
     if below != 1:
         exactly = Fraction(exactly, below) if type(exactly) is int else exactly * Fraction(1, below)
-    exactly = exact.check(exactly)
+    if type(exactly) is not int or exactly.bit_length() > MAX_BITS:
+        exactly = exact.check(exactly)
     if infinite:
         return _times_infinity(infinite, exactly, ball, scope)
     if ball is None or exactly == 0:
@@ -141,17 +163,25 @@ def _power(node: Power, scope: Scope) -> Value:
             return INFINITY if exponent > 0 else 0
         if type(exponent) in EXACT and exponent == 0:
             return 1
-        return scope.balls().unary("exp", scope.ball(exponent), real=scope.real)
+        ball = scope.ball(exponent)
+        if scope.tracks:
+            scope.note(ball)
+        return scope.balls().unary("exp", ball, real=scope.real)
     return power(scope.value(node.base), scope.value(node.exponent), scope)
 
 
 def power(base: Value, exponent: Value, scope: Scope) -> Value:
     """base ** exponent: exact where it is, the principal or the real power otherwise (see ``Scope``)."""
     kind = type(exponent)
+    if kind is Fraction and exponent.denominator == 2 and type(base) is int and base > 0 and exponent.numerator == 1:
+        root = math.isqrt(base)  # by far the most frequent power that is no integer's
+        return root if root * root == base else scope.balls().unary("sqrt", scope.ball(base), real=True)
     if type(base) is float or kind is float:
         return _power_with_infinity(base, exponent, scope)
     if kind is int or kind is Fraction:
         if type(base) in EXACT:
+            if kind is Fraction and type(base) is not Gaussian and base < 0 and exponent.denominator & 1:
+                scope.met |= MET_REAL_ROOT
             try:
                 result = exact.power(base, exponent, principal=scope.principal)
             except (InexactError, OversizeError):
@@ -172,7 +202,10 @@ def power(base: Value, exponent: Value, scope: Scope) -> Value:
     if scope.real and sign != 1:
         raise UndefinedError("no real number")
     need_analytic(base, sign, scope)
-    return scope.balls().power(scope.ball(base), scope.ball(exponent))
+    base, exponent = scope.ball(base), scope.ball(exponent)
+    if scope.tracks:
+        scope.note(exponent)
+    return scope.balls().power(base, exponent)
 
 
 def _rational_power(base: Value, exponent: int | Fraction, scope: Scope) -> Value:
@@ -182,6 +215,7 @@ def _rational_power(base: Value, exponent: int | Fraction, scope: Scope) -> Valu
         return field.integer_power(ball, int(exponent))
     sign = scope.sign(base)
     if sign == -1 and exponent.denominator % 2 and not scope.principal:
+        scope.met |= MET_REAL_ROOT
         size = _rational_power(-ball, exponent, scope)
         return -size if exponent.numerator % 2 else size
     need_analytic(base, sign, scope)
@@ -190,7 +224,7 @@ def _rational_power(base: Value, exponent: int | Fraction, scope: Scope) -> Valu
         return root if exponent.numerator == 1 else field.integer_power(root, exponent.numerator)
     if scope.real and sign != 1:
         raise UndefinedError("no real number")
-    return field.power(ball, field.ball(exponent))
+    return field.power(ball, scope.ball(exponent))
 
 
 def need_analytic(value: Value, sign: int | None, scope: Scope) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -38,10 +37,15 @@ class Field(Protocol):
 
     precision: int
 
-    def working(self) -> AbstractContextManager[object]:
-        """Within it the arithmetic of balls is done at this field's precision. Reentrant, one thread at a time."""
+    def __enter__(self) -> None:
+        """Within ``with`` the arithmetic of balls has this field's precision. Reentrant, one thread at a time."""
+
+    def __exit__(self, *_: object) -> None: ...
 
     def ball(self, value: Exact) -> Ball: ...
+
+    def ratio(self, above: int, below: int) -> Ball:
+        """above / below."""
 
     def pi(self) -> Ball: ...
 

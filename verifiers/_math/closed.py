@@ -1,41 +1,42 @@
 """Whether two numbers are equal, which one is larger, and what sign one has.
 
-A first look at 128 bits proves most unequal pairs apart. Balls that overlap are looked at again at 512 bits, or at more
-where the numbers on the way lie further apart than that: 1 + 10^-200 is not taken for 1. Numbers that still agree are
-equal, and the stage says to how many bits. A value that divides by what is zero to that precision is undefined.
+Numbers are worked out to 512 bits at once. Balls that are disjoint are proved unequal. Balls that overlap are looked at
+again with more bits if the numbers added up on the way lie further apart than that: 1 + 10^-200 is not taken for 1.
+Numbers that still agree are equal, and the stage says to how many bits. A value that divides by what is zero to that
+precision is undefined.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from guerdon.verifiers._limits import AGREEING_SHARE
 from guerdon.verifiers._math import balls
-from guerdon.verifiers._math.decision import (
-    CannotTellError,
-    Decision,
-    InexactError,
-    UndefinedError,
-    VagueError,
-)
+from guerdon.verifiers._math.decision import CannotTellError, Decision, InexactError, UndefinedError, VagueError
 from guerdon.verifiers._math.evaluate import difference, evaluate
-from guerdon.verifiers._math.scope import EXACT, Scope, Value
+from guerdon.verifiers._math.scope import (
+    EXACT,
+    MET_DIGITS,
+    MET_IMAGINARY,
+    MET_OPEN_LOG,
+    MET_REAL_ROOT,
+    Scope,
+    Value,
+)
 from guerdon.verifiers._math.tree import Node
 
-FIRST_LOOK = 128
 PRECISION = 512
 MAX_PRECISION = 8_192
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How what notation leaves open is read: see ``Scope``. digits: one side prints a decimal to 12 digits or more."""
+    """How what notation leaves open is read (see ``Scope``), and until when."""
 
     principal: bool = False
     log_base: int | None = None
-    digits: bool = False
     deadline: float | None = None
 
     def scope(self, precision: int, symbols: dict[str, Value] | None = None, **more: Any) -> Scope:
@@ -45,29 +46,43 @@ class Reading:
             principal=self.principal,
             log_base=self.log_base,
             deadline=self.deadline,
-            tracks=precision > FIRST_LOOK,
+            tracks=precision >= PRECISION,
             **more,
         )
 
 
 def same_number(a: Node, b: Node, reading: Reading) -> Decision:
-    """Whether two closed values are equal. Raises OversizeError or InexactError if it takes other means to tell."""
-    precision = FIRST_LOOK
+    """Whether two closed values are equal, in the reading that fits what is met.
+
+    Raises UnboundError if there is a symbol, OversizeError or InexactError if it takes other means to tell.
+    """
+    found, met = _same_number(a, b, reading)
+    if met & MET_REAL_ROOT and met & MET_IMAGINARY and not reading.principal:
+        reading = replace(reading, principal=True)
+        found, met = _same_number(a, b, reading)
+    if met & MET_OPEN_LOG and not found.equal and reading.log_base is None:
+        other, _ = _same_number(a, b, replace(reading, log_base=10))
+        if other.equal:
+            return other
+    return found
+
+
+def _same_number(a: Node, b: Node, reading: Reading) -> tuple[Decision, int]:
+    """The decision, and what was met on the way."""
+    precision = PRECISION
     while True:
         scope = reading.scope(precision)
-        with scope.balls().working():
+        with scope.balls():
             x, why_x = _value(a, scope)
             y, why_y = _value(b, scope)
             if why_x is not None or why_y is not None:
                 vague = isinstance(why_x, VagueError) or isinstance(why_y, VagueError)
-                if vague and precision < PRECISION:
-                    precision = PRECISION
-                    continue
-                return Decision(False, f"numeric-{precision}" if vague else "exact", f"undefined: {why_x or why_y}")
-            found = compare(x, y, scope, reading.digits)
+                stage = f"numeric-{precision}" if vague else "exact"
+                return Decision(False, stage, f"undefined: {why_x or why_y}"), scope.met
+            found = compare(x, y, scope)
         if found is not None:
-            return found
-        precision = next_precision(precision, scope)
+            return found, scope.met
+        precision = more_bits(precision, scope)
 
 
 def _value(node: Node, scope: Scope) -> tuple[Value, UndefinedError | VagueError | None]:
@@ -77,10 +92,8 @@ def _value(node: Node, scope: Scope) -> tuple[Value, UndefinedError | VagueError
         return None, reason
 
 
-def next_precision(precision: int, scope: Scope) -> int:
+def more_bits(precision: int, scope: Scope) -> int:
     """The precision at which to look again. Raises CannotTellError where that would be too many bits."""
-    if precision < PRECISION:
-        return PRECISION
     wanted = PRECISION
     while wanted < needed_bits(scope):
         wanted *= 2
@@ -94,24 +107,24 @@ def needed_bits(scope: Scope) -> int:
     return PRECISION // 2 + 2 * scope.spread
 
 
-def compare(x: Value, y: Value, scope: Scope, digits: bool) -> Decision | None:
+def compare(x: Value, y: Value, scope: Scope) -> Decision | None:
     """The decision on two values, or None if it takes more bits."""
+    if type(x) in EXACT and type(y) in EXACT:
+        return Decision(True, "exact") if x == y else _unequal("exact", x, y, scope)
     if float in (type(x), type(y)):
         return Decision(type(x) is type(y) and x == y, "exact", "infinite")
-    if type(x) in EXACT and type(y) in EXACT:
-        return Decision(True, "exact") if x == y else _unequal("exact", x, y, scope, digits)
     field = scope.balls()
     a, b = scope.ball(x), scope.ball(y)
     closeness = field.closeness(a, b)
     if closeness == "apart":
-        return _unequal(f"numeric-{field.precision}", a, b, scope, digits)
+        return _unequal(f"numeric-{field.precision}", a, b, scope)
     if closeness == "near" and field.precision >= max(PRECISION, needed_bits(scope)):
         return Decision(True, f"numeric-{field.precision}", f"agree to {field.precision} bits")
     return None
 
 
-def _unequal(stage: str, x: Value, y: Value, scope: Scope, digits: bool) -> Decision:
-    if digits and agrees(x, y, scope):
+def _unequal(stage: str, x: Value, y: Value, scope: Scope) -> Decision:
+    if scope.met & MET_DIGITS and agrees(x, y, scope):
         return Decision(True, "digits", "agree to 12 significant digits")
     return Decision(False, stage, "different numbers")
 
@@ -125,23 +138,18 @@ def agrees(x: Value, y: Value, scope: Scope) -> bool:
 
 def order_of(a: Node, b: Node, reading: Reading) -> int | None:
     """-1, 0 or 1 as a is below, equal to or above b; None if that cannot be told or one is no real number."""
-    precision = FIRST_LOOK
+    precision = PRECISION
     while True:
         scope = reading.scope(precision)
-        with scope.balls().working():
+        with scope.balls():
             try:
                 x, y = evaluate(a, scope), evaluate(b, scope)
                 order = scope.sign(difference(x, y, scope))
-                if order is None:
-                    found = compare(x, y, scope, digits=False)
-                    if found is not None:  # equal, or apart off the real line
-                        return 0 if found.equal else None
-            except VagueError:
-                if precision >= PRECISION:
-                    return None
-                order = None
-            except (UndefinedError, InexactError):
+            except (UndefinedError, VagueError, InexactError):
                 return None
-        if order is not None:
-            return order
-        precision = next_precision(precision, scope)
+            if order is not None:
+                return order
+            found = compare(x, y, scope)
+            if found is not None:  # equal, or apart off the real line
+                return 0 if found.equal else None
+        precision = more_bits(precision, scope)

@@ -1,8 +1,9 @@
-"""What a comparison found, and the three ways in which a value may fail to be one.
+"""What a comparison found, and the ways in which a tree may fail to have a value.
 
     UndefinedError      there is no such value: 1/0, the logarithm of 0, the square root of -1 over the reals
     VagueError          a ball is too wide to go on: it may hold the pole of a function. More bits may help
     InexactError        no rational number, so exact arithmetic stops here; balls go on
+    UnboundError        a symbol or an unknown function, so no number at all
     OversizeError       too large to be worked out; logarithms and cancelling may still tell
     CannotTellError     given up, with a reason and a status
 
@@ -33,7 +34,7 @@ class Decision:
 
 
 class ValueFailureError(Exception):
-    """The root of the four below; never raised itself."""
+    """The root of those below; never raised itself."""
 
 
 class UndefinedError(ValueFailureError):
@@ -46,6 +47,10 @@ class VagueError(ValueFailureError):
 
 class InexactError(ValueFailureError):
     """The value is no (Gaussian) rational number."""
+
+
+class UnboundError(InexactError):
+    """The value depends on a symbol or an unknown function."""
 
 
 class OversizeError(ValueFailureError):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from guerdon.verifiers._math import arithmetic, binders, exact, functions
-from guerdon.verifiers._math.decision import CannotTellError, InexactError, UndefinedError, VagueError
+from guerdon.verifiers._math.decision import CannotTellError, UnboundError, UndefinedError, VagueError
 from guerdon.verifiers._math.scope import EXACT, Scope, Value, rule
 from guerdon.verifiers._math.tree import Apply, Cases, Node, Quantity, Relation
 
@@ -46,12 +46,15 @@ def difference(a: Value, b: Value, scope: Scope) -> Value:
 def _apply(node: Apply, scope: Scope) -> Value:
     """An unknown function is a number drawn for each argument it meets, the same for equal arguments."""
     if scope.draw is None:
-        raise InexactError(f"{node.name} is unknown")
+        raise UnboundError(f"{node.name} is unknown")
     arguments = tuple(scope.value(argument) for argument in node.arguments)
     for name, known, value in scope.applied:
-        if name == node.name and len(known) == len(arguments):
-            if all(same(x, y, scope) for x, y in zip(known, arguments, strict=True)):
-                return value
+        if (
+            name == node.name
+            and len(known) == len(arguments)
+            and all(same(x, y, scope) for x, y in zip(known, arguments, strict=True))
+        ):
+            return value
     if len(scope.applied) >= _MAX_APPLIED:
         raise CannotTellError(f"more than {_MAX_APPLIED} values of unknown functions", "refused")
     value = scope.draw()

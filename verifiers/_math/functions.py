@@ -24,18 +24,19 @@ from guerdon.verifiers._math.decision import (
 )
 from guerdon.verifiers._math.exact import Gaussian
 from guerdon.verifiers._math.matrices import MATRIX_FUNCTIONS
-from guerdon.verifiers._math.scope import EXACT, INFINITY, Scope, Value, rule
+from guerdon.verifiers._math.scope import EXACT, INFINITY, MET_OPEN_LOG, Scope, Value, rule
 from guerdon.verifiers._math.size import check_bits
 from guerdon.verifiers._math.tree import Call
 
 _ENTIRE = frozenset(
     {"exp", "sin", "cos", "sinh", "cosh", "tan", "cot", "sec", "csc", "tanh", "coth", "sech", "csch", "gamma", "rgamma"}
 )
+_FLAT = frozenset({"tanh", "coth"})  # within 2^(-2.9 |x|) of 1, so that 1000 bits tell tanh(400) from it
 _AT_ZERO = {
     **dict.fromkeys(("sin", "tan", "arcsin", "arctan", "sinh", "tanh", "arcsinh", "arctanh"), 0),
     **dict.fromkeys(("cos", "sec", "cosh", "sech"), 1),
 }
-_POLES_AT_ZERO = frozenset({"cot", "csc", "coth", "csch"})
+_POLES_AT_ZERO = frozenset({"cot", "csc", "coth", "csch", "ln", "arg"})
 _AT_ONE = {"ln": 0, "arccos": 0, "arccosh": 0, "gamma": 1}
 
 
@@ -59,7 +60,7 @@ def _elementary(name: str, x: Value, scope: Scope) -> Value:
     if type(x) in EXACT:
         if x == 0 and name in _AT_ZERO:
             return _AT_ZERO[name]
-        if x == 0 and (name in _POLES_AT_ZERO or name == "ln"):
+        if x == 0 and name in _POLES_AT_ZERO:
             raise UndefinedError(f"{name} of 0")
         if x == 1 and name in _AT_ONE:
             return _AT_ONE[name]
@@ -67,6 +68,11 @@ def _elementary(name: str, x: Value, scope: Scope) -> Value:
         return _at_infinity(name, x, scope)
     name = _NAMES[name]
     ball = scope.ball(x)
+    if scope.tracks:
+        scope.note(ball)
+        if name in _FLAT:
+            size = scope.balls().floor(scope.balls().unary("abs", ball, real=False))
+            scope.spread = max(scope.spread, 3 * (size or 0))
     if scope.analytic and name not in _ENTIRE:
         _need_analytic_function(name, ball, scope)
     return scope.balls().unary(name, ball, real=scope.real)
@@ -99,6 +105,7 @@ def _need_analytic_function(name: str, ball: Any, scope: Scope) -> None:
 
 
 def _log(scope: Scope, x: Value) -> Value:
+    scope.met |= MET_OPEN_LOG
     return _elementary("ln", x, scope) if scope.log_base is None else _log_base(scope, x, scope.log_base)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from guerdon.verifiers._math.balls import Ball, Field
-from guerdon.verifiers._math.decision import OversizeError, UndefinedError, VagueError
+from guerdon.verifiers._math.decision import OversizeError, VagueError, ValueFailureError
 from guerdon.verifiers._math.scope import Scope
 from guerdon.verifiers._math.tree import Call, Node, Power, Product, Sum
 
@@ -29,11 +29,11 @@ Large: TypeAlias = "Ball | Giant"
 def differ(a: Node, b: Node, scope: Scope) -> bool:
     """Whether two closed real values are proved unequal by their sizes. False proves nothing."""
     field = scope.balls()
-    with field.working():
+    with field:
         sizes = _Sizes(scope, field)
         try:
             return bool(sizes.order(sizes.of(a), sizes.of(b)))
-        except (OversizeError, VagueError, UndefinedError):
+        except ValueFailureError:
             return False
 
 

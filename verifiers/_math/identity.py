@@ -1,11 +1,10 @@
 """Whether two values are equal: the one question that every typed comparison comes down to.
 
     1. written the same                               identical
-    2. both exact                                     exact
-    3. both numbers                                   numeric-512, or numeric-128 where proved unequal (``closed``)
-    4. both rational functions                        identity (``polynomials``)
-    5. with symbols                                   values at points of the common domain (``points``)
-    6. what has no value that can be told             its form (``forms``), its logarithm (``giants``),
+    2. both numbers                                   exact, or numeric-512 (``closed``)
+    3. both rational functions                        identity (``polynomials``)
+    4. with symbols                                   numeric-512, or identity-numeric where proved unequal (``points``)
+    5. what has no value that can be told             its form (``forms``), its logarithm (``giants``),
                                                       and then a symbolic system (``symbolic``)
 
 What notation leaves open: ``log`` is the natural or the decimal logarithm, whichever makes the sides equal. A rational
@@ -15,26 +14,22 @@ on either side. Two values that both are undefined are equal only if they are wr
 
 from __future__ import annotations
 
-import random
 import time
 from dataclasses import replace
 from fractions import Fraction
 
-from guerdon.verifiers._math.closed import PRECISION, Reading, compare, order_of, same_number
+from guerdon.verifiers._math.closed import PRECISION, Reading, order_of, same_number
 from guerdon.verifiers._math.decision import (
     CannotTellError,
     Decision,
-    InexactError,
     OversizeError,
-    UndefinedError,
+    UnboundError,
     ValueFailureError,
 )
-from guerdon.verifiers._math.evaluate import evaluate
 from guerdon.verifiers._math.forms import canonical, minus, over
 from guerdon.verifiers._math.giants import differ
 from guerdon.verifiers._math.points import same_at_points
-from guerdon.verifiers._math.polynomials import degree, polynomial, same_rational_function
-from guerdon.verifiers._math.scope import Scope
+from guerdon.verifiers._math.polynomials import polynomial, same_rational_function
 from guerdon.verifiers._math.structure import Survey, Traits, exact, free_symbols, is_closed, substitute
 from guerdon.verifiers._math.tree import Node, Number
 
@@ -90,38 +85,15 @@ def same_without_worker(a: Node, b: Node, *, deadline: float | None = None) -> D
 
 
 def _by_value(a: Node, b: Node, deadline: float | None) -> Decision:
-    both: Survey | None = None
-    scope = Scope(None, deadline=deadline)
+    reading = Reading(deadline=deadline)
     try:
-        x, y = evaluate(a, scope), evaluate(b, scope)
-    except (InexactError, OversizeError, UndefinedError):
-        pass
-    else:
-        if x == y:
-            return Decision(True, "exact")
-        both = Survey().take(a).take(b)
-        if not both.traits & Traits.IMAGINARY and type(x) is not float and type(y) is not float:
-            found = compare(x, y, scope, bool(both.traits & Traits.DIGITS))
-            if found is not None:
-                return found
-    both = both or Survey().take(a).take(b)
-    reading = Reading(bool(both.traits & Traits.IMAGINARY), None, bool(both.traits & Traits.DIGITS), deadline)
-    found = _in_reading(a, b, both, reading)
-    if found.equal or not both.traits & Traits.OPEN_LOG:
-        return found
-    other = _in_reading(a, b, both, replace(reading, log_base=10))
-    return other if other.equal else found
-
-
-def _in_reading(a: Node, b: Node, both: Survey, reading: Reading) -> Decision:
-    if not both.symbols and not both.traits & Traits.UNKNOWN:
         return same_number(a, b, reading)
-    degree_a = degree(a)
-    degree_b = degree(b) if degree_a is not None else None
-    if degree_a is not None and degree_b is not None:
-        rng = random.Random(both.key)
-        equal = same_rational_function(a, b, degree_a + degree_b, both.symbols, rng, reading.deadline)
-        if equal or (equal is False and not reading.digits):
+    except UnboundError:
+        both = Survey()
+    degree, other = both.take(a), both.take(b)
+    if degree >= 0 and other >= 0:
+        equal = same_rational_function(a, b, degree + other, both.symbols, both.key, deadline)
+        if equal or (equal is False and not both.traits & Traits.DIGITS):
             return Decision(equal, "identity", "" if equal else "different functions")
     return same_at_points(a, b, both, reading)
 

@@ -1,52 +1,56 @@
 """Whether two expressions with symbols have equal values wherever both have one.
 
 They are compared at points drawn for this pair: proved apart at one point of the common real domain they are unequal;
-equal if they agree at all of them, at no fewer than three to 512 bits. Symbols that stand where only integers make
-sense take integers. Where the two have no common real point, complex values are compared instead.
+equal if they agree at all of them, at three to 512 bits and at the others to 128. Symbols that stand where only
+integers make sense take integers. Where the two have no common real point, complex values are compared instead.
 """
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Literal
 
-from guerdon.verifiers._math.closed import FIRST_LOOK, MAX_PRECISION, PRECISION, Reading, compare
-from guerdon.verifiers._math.decision import (
-    Decision,
-    InexactError,
-    OversizeError,
-    UndefinedError,
-    VagueError,
-)
+from guerdon.verifiers._math.closed import MAX_PRECISION, PRECISION, Reading, compare
+from guerdon.verifiers._math.decision import Decision, InexactError, OversizeError, UndefinedError, VagueError
+from guerdon.verifiers._math.draws import Draws
 from guerdon.verifiers._math.evaluate import evaluate
-from guerdon.verifiers._math.sampling import Point, integer_points, points
+from guerdon.verifiers._math.sampling import ONE, Point, integer_points, points
 from guerdon.verifiers._math.scope import Value, check_time
 from guerdon.verifiers._math.structure import Survey, Traits
 from guerdon.verifiers._math.tree import Node
 
 ENOUGH = 3
+_QUICK = 128
+_NEAR = Decision(None, "near")
 _INTEGER_NAMES = frozenset("ijklmnIJKLMN")
 
 
 def same_at_points(a: Node, b: Node, both: Survey, reading: Reading) -> Decision:
     """The decision on two expressions; raises InexactError if they were found to have values at too few points."""
-    names = list(both.symbols)
     imaginary = bool(both.traits & Traits.IMAGINARY)
+    reading = replace(reading, principal=imaginary)
+    found = _same_in(a, b, both, reading, real=not imaginary)
+    if not found.equal and both.traits & Traits.OPEN_LOG:
+        other = _same_in(a, b, both, replace(reading, log_base=10), real=not imaginary)
+        return other if other.equal else found
+    return found
+
+
+def _same_in(a: Node, b: Node, both: Survey, reading: Reading, *, real: bool) -> Decision:
+    names = list(both.symbols)
     whole = {name for name in names if name in both.whole or (both.traits & Traits.STEPS and _is_integer_name(name))}
     literals = both.literals if both.traits & Traits.PIECEWISE else ()
-    rng = random.Random(both.key)
+    draws = Draws(both.key)
     trial = _Trial(a, b, reading)
-    found = trial.run(points(names, whole, literals, rng), rng, real=not imaginary)
+    found = trial.run(points(names, whole, literals, draws), draws, real=real)
     if found is None and len(whole) < len(names):  # they may have values at integers only
-        found = trial.run(integer_points(names, rng), rng, real=not imaginary)
-    if found is None and not imaginary:
-        trial = _Trial(a, b, replace(reading, principal=True))
-        found = trial.run(points(names, whole, literals, rng), rng, real=False)
+        found = trial.run(integer_points(names, draws), draws, real=real)
+    if found is None and real:
+        trial.reading = replace(reading, principal=True)
+        found = trial.run(points(names, whole, literals, draws), draws, real=False)
     if found is None:
-        raise InexactError(f"they have common values at too few points: {trial.obstacle}")
+        raise InexactError(f"common values at too few points: {trial.obstacle}")
     return found
 
 
@@ -61,76 +65,62 @@ class _Trial:
         self.a, self.b, self.reading = a, b, reading
         self.obstacle: object = "none tried"
 
-    def run(self, candidates: Iterable[Point], rng: random.Random, *, real: bool) -> Decision | None:
+    def run(self, candidates: Iterable[Point], draws: Draws, *, real: bool) -> Decision | None:
         """The decision, or None if fewer than three points could be compared."""
-        agreed: list[tuple[Point, int]] = []
+        agreed = 0
         by_digits = False
         for point in candidates:
-            if len(agreed) >= ENOUGH and not point.needed:
+            if agreed >= ENOUGH and not point.needed:
                 continue
             check_time(self.reading.deadline)
-            seed = rng.getrandbits(32)
-            for precision in (FIRST_LOOK, PRECISION):
-                found = self._at(point, seed, precision, real)
-                if found != "vague":
-                    break
-            if isinstance(found, Decision):
-                if not found.equal:
-                    return Decision(False, "identity-numeric", f"different where {_shown(point)}")
-                by_digits = by_digits or found.stage == "digits"
-            if found != "vague" and found is not None:
-                agreed.append((point, seed))
-        if len(agreed) < ENOUGH:
+            found = self._at(point, draws.bits(64), real, quick=agreed >= ENOUGH)
+            if found is None:
+                continue
+            if found.equal is False:
+                return Decision(False, "identity-numeric", f"different where {_shown(point)}")
+            by_digits = by_digits or found.stage == "digits"
+            agreed += 1
+        if agreed < ENOUGH:
             return None
         if by_digits:
-            return Decision(True, "digits", f"agree to 12 significant digits at {len(agreed)} points")
-        return self._confirm(agreed, real)
+            return Decision(True, "digits", f"agree to 12 significant digits at {agreed} points")
+        return Decision(True, "numeric-512", f"agree at {agreed} points")
 
-    def _confirm(self, agreed: list[tuple[Point, int]], real: bool) -> Decision | None:
-        """Look at points that agreed once more, with as many bits as they need."""
-        confirmed = 0
-        for point, seed in agreed:
-            check_time(self.reading.deadline)
-            precision = PRECISION
-            while precision <= MAX_PRECISION:
-                found = self._at(point, seed, precision, real)
-                if found != "near":
-                    break
-                precision *= 2
-            if isinstance(found, Decision):
-                if not found.equal:
-                    return Decision(False, "identity-numeric", f"different where {_shown(point)}")
-                confirmed += 1
-                if confirmed == ENOUGH:
-                    return Decision(True, f"numeric-512 at {len(agreed)} points")
+    def _at(self, point: Point, seed: int, real: bool, *, quick: bool) -> Decision | None:
+        """The decision at one point, None if one side has no value there that can be told. quick: 128 bits are enough
+        to agree."""
+        precision = _QUICK if quick else PRECISION
+        while precision <= MAX_PRECISION:
+            draws = Draws(seed)
+
+            def draw(draws: Draws = draws) -> Value:
+                value = Fraction(draws.bits(30) | 1, 2**29)
+                return value if point.positive or draws.bits(1) else -value
+
+            scope = self.reading.scope(precision, None, real=real, draw=draw)
+            field = scope.balls()
+            with field:
+                scope.symbols = {name: field.ratio(value, ONE) for name, value in point.real.items()} | point.whole
+                try:
+                    x, y = evaluate(self.a, scope), evaluate(self.b, scope)
+                except VagueError as obstacle:
+                    self.obstacle = obstacle
+                    if not quick or precision > _QUICK:
+                        return None
+                except (UndefinedError, InexactError, OversizeError) as obstacle:
+                    self.obstacle = obstacle
+                    return None
+                else:
+                    found = compare(x, y, scope)
+                    if found is not None:
+                        return found
+                    if quick and field.closeness(scope.ball(x), scope.ball(y)) == "near":
+                        return _NEAR
+            precision *= 2
         self.obstacle = "the values lie too far apart in size to be compared"
         return None
 
-    def _at(self, point: Point, seed: int, precision: int, real: bool) -> Decision | Literal["near", "vague"] | None:
-        """A decision at one point; ``near`` if the values agree so far, ``vague`` if more bits are needed to say
-        anything, None if one side has no value there."""
-        drawn = random.Random(seed)
-
-        def draw() -> Value:
-            value = Fraction(drawn.getrandbits(30) | 1, 2**29)
-            return value if point.positive or drawn.random() < 0.5 else -value
-
-        scope = self.reading.scope(precision, point.values, real=real, draw=draw)
-        with scope.balls().working():
-            try:
-                x, y = evaluate(self.a, scope), evaluate(self.b, scope)
-            except VagueError as obstacle:
-                self.obstacle = obstacle
-                return "vague" if precision < PRECISION else None
-            except (UndefinedError, InexactError, OversizeError) as obstacle:
-                self.obstacle = obstacle
-                return None
-            found = compare(x, y, scope, self.reading.digits)
-            if found is not None:
-                return found
-            near = scope.balls().closeness(scope.ball(x), scope.ball(y)) == "near"
-            return "near" if near or precision >= PRECISION else "vague"
-
 
 def _shown(point: Point) -> str:
-    return ", ".join(f"{name} = {float(value):.6g}" for name, value in point.values.items()) or "an argument is drawn"
+    values = {name: f"{value / ONE:.6g}" for name, value in point.real.items()} | point.whole
+    return ", ".join(f"{name} = {value}" for name, value in values.items()) or "its unknown functions take some values"

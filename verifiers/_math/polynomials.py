@@ -8,87 +8,53 @@ wrong; for high degrees it is done modulo primes of 61 bits. Fractions are pairs
 
 from __future__ import annotations
 
-import random
 from collections.abc import Collection, Mapping
 from fractions import Fraction
 from typing import TypeAlias
 
 from guerdon.verifiers._math.decision import CannotTellError, OversizeError, UndefinedError
+from guerdon.verifiers._math.draws import Draws
 from guerdon.verifiers._math.scope import check_time
 from guerdon.verifiers._math.size import MAX_BITS, bits
-from guerdon.verifiers._math.tree import Based, Node, Number, Power, Product, Sum, Symbol
+from guerdon.verifiers._math.tree import Node, Number, Power, Product, Sum, Symbol
 
 Pair: TypeAlias = "tuple[int, int]"
 Polynomial: TypeAlias = "dict[tuple[int, ...], Fraction]"
 """Coefficients by exponents, one exponent a name, without zeros: 3 x^2 y is ``{(2, 1): 3}`` for the names x, y."""
 
 MAX_TERMS = 2_000
-MAX_FORMAL_DEGREE = 2**40
-_POINTS_OF = 2**61
 _EXACT_DEGREE = 200
 # The eight largest primes below 2^61: two polynomials whose difference is a multiple of all of them have coefficients
 # of 488 bits, and three drawn for each pair must divide it to be misled.
 PRIMES = tuple(2**61 - less for less in (1, 31, 45, 229, 259, 283, 339, 391))
 
 
-def degree(node: Node) -> int | None:
-    """A bound on the degree of numerator and denominator of a rational function of all its symbols.
-
-    None if the tree is no rational function with rational coefficients, or its degree is over 2^40.
-    """
-    kind = type(node)
-    if kind is Number or kind is Based:
-        return 0
-    if kind is Symbol:
-        return 1
-    if isinstance(node, Sum | Product):
-        total = 0  # of a sum too: its terms come over one denominator
-        for part in node.terms if isinstance(node, Sum) else node.factors:
-            more = degree(part)
-            if more is None:
-                return None
-            total += more
-        return total if total <= MAX_FORMAL_DEGREE else None
-    if isinstance(node, Power):
-        base, exponent = degree(node.base), _whole_exponent(node.exponent)
-        if base is None or exponent is None:
-            return None
-        total = base * abs(exponent)
-        return total if total <= MAX_FORMAL_DEGREE else None
-    return None
-
-
 def _whole_exponent(node: Node) -> int | None:
-    if isinstance(node, Number):
-        return node.value.numerator if node.value.denominator == 1 else None
-    if isinstance(node, Product) and all(isinstance(factor, Number) for factor in node.factors):
-        product = Fraction(1)
-        for factor in node.factors[:8]:
-            product *= factor.value  # type: ignore[attr-defined]
-        return product.numerator if product.denominator == 1 and len(node.factors) <= 8 else None
+    if type(node) is Number and node.value.denominator == 1:
+        return node.value.numerator
     return None
 
 
 def same_rational_function(
-    a: Node, b: Node, degrees: int, names: Collection[str], rng: random.Random, deadline: float | None
+    a: Node, b: Node, degrees: int, names: Collection[str], seed: int, deadline: float | None
 ) -> bool | None:
     """Whether two rational functions are one; a wrong True has a chance of at most 2^-50, False is proved.
 
-    degrees: of both together. None if no point was found at which both have a value. Raises OversizeError if a
-    constant is too large.
+    degrees: of both together (``Survey.take``). None if no point was found at which both have a value.
     """
-    exact = degrees <= _EXACT_DEGREE
-    if exact:
+    draws = Draws(seed)
+    if degrees <= _EXACT_DEGREE:
         try:
-            return _agree(a, b, degrees, names, rng, deadline, None)
+            return _agree(a, b, degrees, names, draws, deadline, None)
         except OversizeError:
             pass
-    verdicts = []
-    for prime in rng.sample(PRIMES, 3):
-        verdicts.append(_agree(a, b, degrees, names, rng, deadline, prime))
-        if verdicts[-1] is not True:
+    first = draws.between(0, len(PRIMES) - 1)
+    verdict = None
+    for index in range(3):
+        verdict = _agree(a, b, degrees, names, draws, deadline, PRIMES[(first + index) % len(PRIMES)])
+        if verdict is not True:
             break
-    return verdicts[-1]
+    return verdict
 
 
 def _agree(
@@ -96,7 +62,7 @@ def _agree(
     b: Node,
     degrees: int,
     names: Collection[str],
-    rng: random.Random,
+    draws: Draws,
     deadline: float | None,
     prime: int | None,
 ) -> bool | None:
@@ -105,9 +71,9 @@ def _agree(
     agreed = 0
     for _ in range(8):
         check_time(deadline)
-        point = {name: rng.randrange(_POINTS_OF) for name in names}
+        point = {name: draws.bits(61) for name in names}
         try:
-            (above, below), (other, under) = at(a, point, prime), at(b, point, prime)
+            (above, below), (other, under) = _at(a, point, prime), _at(b, point, prime)
         except UndefinedError:
             continue
         apart = above * under - other * below
@@ -119,40 +85,40 @@ def _agree(
     return None
 
 
-def at(node: Node, point: Mapping[str, int], prime: int | None) -> Pair:
+def _at(node: Node, point: Mapping[str, int], prime: int | None) -> Pair:
     """A rational function's numerator and denominator at a point, modulo a prime or, with None, exactly."""
     kind = type(node)
     if kind is Number:
         value = node.value  # type: ignore[attr-defined]
-        return (
-            (value.numerator, value.denominator) if prime is None else _mod((value.numerator, value.denominator), prime)
-        )
+        pair = value.numerator, value.denominator
+        return pair if prime is None else _mod(pair, prime)
     if kind is Symbol:
         return point[node.name], 1  # type: ignore[attr-defined]
-    if isinstance(node, Sum):
+    if kind is Sum:
         above, below = 0, 1
-        for term in node.terms:
-            x, y = at(term, point, prime)
-            above, below = (above + x * below, below) if y == 1 else (above * y + x * below, below * y)
-            above, below = _kept((above, below), prime)
-        return above, below
-    if isinstance(node, Product):
+        for term in node.terms:  # type: ignore[attr-defined]
+            x, y = _at(term, point, prime)
+            if y == below:
+                above += x
+            else:
+                above, below = above * y + x * below, below * y
+    elif kind is Product:
         above, below = 1, 1
-        for factor in node.factors:
-            x, y = at(factor, point, prime)
-            above, below = _kept((above * x, below * y), prime)
-        return above, below
-    if isinstance(node, Power):
-        return _power(at(node.base, point, prime), _whole_exponent(node.exponent) or 0, prime)
-    if isinstance(node, Based):
-        return at(Number(_based_value(node)), point, prime)
-    raise CannotTellError(f"a {kind.__name__} in a rational function")
-
-
-def _based_value(node: Based) -> Fraction:
-    from guerdon.verifiers._math.scope import Scope
-
-    return Fraction(Scope(None).value(node))
+        for factor in node.factors:  # type: ignore[attr-defined]
+            x, y = _at(factor, point, prime)
+            above, below = above * x, below * y
+            if prime is None and above.bit_length() > MAX_BITS:
+                raise OversizeError("a number too large for exact arithmetic")
+    elif isinstance(node, Power):
+        exponent = node.exponent.value.numerator  # type: ignore[attr-defined]
+        return _power(_at(node.base, point, prime), exponent, prime)
+    else:
+        raise CannotTellError(f"a {kind.__name__} in a rational function")
+    if prime is not None:
+        return _mod((above, below), prime)
+    if above.bit_length() > MAX_BITS or below.bit_length() > MAX_BITS:
+        raise OversizeError("a number too large for exact arithmetic")
+    return above, below
 
 
 def _power(base: Pair, exponent: int, prime: int | None) -> Pair:
@@ -175,16 +141,8 @@ def _mod(pair: Pair, prime: int) -> Pair:
     return above, below
 
 
-def _kept(pair: Pair, prime: int | None) -> Pair:
-    if prime is not None:
-        return _mod(pair, prime)
-    if pair[0].bit_length() > MAX_BITS or pair[1].bit_length() > MAX_BITS:
-        raise OversizeError("a number too large for exact arithmetic")
-    return pair
-
-
 def degree_in(node: Node, name: str) -> int | None:
-    """The degree of a polynomial in one symbol, by its form; None if the tree is none. Other parts count as constants."""
+    """The degree of a polynomial in one symbol, by its form; None if the tree is none. All else counts as constant."""
     kind = type(node)
     if kind is Symbol:
         return 1 if node.name == name else 0  # type: ignore[attr-defined]

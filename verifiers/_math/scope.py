@@ -28,7 +28,8 @@ INFINITY = math.inf
 MAX_NODES = 400_000
 """Of one evaluation, all rounds of its sums counted: under half a second."""
 
-_CLOCK_EVERY = 64
+_CLOCK_MASK = 63
+MET_IMAGINARY, MET_OPEN_LOG, MET_REAL_ROOT, MET_DIGITS = 1, 2, 4, 8
 _Rule = TypeVar("_Rule", bound=Callable[..., Any])
 
 
@@ -39,12 +40,15 @@ class Scope:
     values are defined, so that the square root of a negative number is not. principal: rational powers of negative
     numbers are the principal ones of the complex plane, not the real roots. log_base: of ``log`` with one argument,
     None for e. analytic: inside an integral, values must be those of one analytic function.
-    spread: how many bits apart the numbers met so far lie, kept if ``tracks``.
+
+    Kept on the way: met, what notation was met that could be read in another way (``MET_…``); spread, if ``tracks``:
+    how many bits apart lie the numbers that were added up or went into a function. Products, powers and quotients lose
+    nothing, so they are not looked at.
     """
 
     __slots__ = (
-        *("analytic", "applied", "deadline", "draw", "field", "left", "log_base", "principal", "real", "spread"),
-        *("symbols", "tracks"),
+        *("analytic", "applied", "deadline", "draw", "field", "left", "log_base", "met", "principal", "real"),
+        *("spread", "symbols", "tracks"),
     )
 
     def __init__(
@@ -59,25 +63,22 @@ class Scope:
         tracks: bool = False,
         draw: Callable[[], Value] | None = None,
     ) -> None:
-        self.field, self.symbols = field, dict(symbols or {})
+        self.field, self.symbols = field, {} if symbols is None else symbols
         self.real, self.principal, self.log_base, self.analytic = real, principal, log_base, False
         self.deadline, self.left = deadline, MAX_NODES
-        self.tracks, self.spread = tracks, 0
+        self.tracks, self.spread, self.met = tracks, 0, 0
         self.draw = draw
         self.applied: list[tuple[str, tuple[Value, ...], Value]] = []
 
     def value(self, node: Node) -> Value:
         """The value of a tree. Raises one of the failures of ``decision`` if it has none that can be told."""
         self.left -= 1
-        if self.left % _CLOCK_EVERY == 0:
+        if not self.left & _CLOCK_MASK:
             self.check()
         rule = RULES.get(type(node))
         if rule is None:
             raise CannotTellError(f"a {type(node).__name__} has no value")
-        value = rule(node, self)
-        if self.tracks:
-            self.note(value)
-        return value
+        return rule(node, self)
 
     def check(self) -> None:
         """Raises CannotTellError when there were too many steps or the time is up."""
@@ -87,9 +88,12 @@ class Scope:
 
     def ball(self, value: Value) -> Ball:
         """Any finite value as a ball."""
-        if type(value) in EXACT:
+        kind = type(value)
+        if kind in EXACT:
+            if self.tracks and value != 0:
+                self.note(value)
             return self.balls().ball(value)
-        if type(value) is float:
+        if kind is float:
             raise UndefinedError("an infinite value where a number is needed")
         return value
 
@@ -130,6 +134,6 @@ def rule(kind: type[Node]) -> Callable[[_Rule], _Rule]:
 
 
 def check_time(deadline: float | None) -> None:
-    """Raise CannotTellError once ``time.monotonic()`` has passed the deadline."""
+    """Raises CannotTellError once ``time.monotonic()`` has passed the deadline."""
     if deadline is not None and time.monotonic() > deadline:
         raise CannotTellError("the time limit has passed", "timeout")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from enum import IntFlag, auto
 from fractions import Fraction
@@ -41,15 +41,18 @@ class Traits(IntFlag):
     PIECEWISE = auto()  # |x|, roots, max …: one formula here, another there
     STEPS = auto()  # floor, ceil, frac, mod: constant between jumps
     UNKNOWN = auto()  # an unknown function
-    BINDER = auto()
+
+
+NOT_RATIONAL = -1
+MAX_DEGREE = 2**40
 
 
 class Survey:
     """One walk over a tree, or over both sides of a comparison.
 
-    symbols: the free ones, in order of appearance. whole: those of them that stand where only integers make sense: under
-    a factorial, at the end of a sum, in the exponent of a negative number. traits: ``Traits``; most count only where
-    there is a free symbol inside. key: a number that depends on the whole tree. literals: the rational numbers in it.
+    symbols: the free ones, in order of appearance. whole: those that stand where only integers make sense: under a
+    factorial, at the end of a sum, in the exponent of a negative number. traits: ``Traits``; most count only where there
+    is a free symbol inside. key: a number that depends on the whole tree. literals: the rational numbers in it.
     """
 
     __slots__ = ("bound", "key", "literals", "met", "symbols", "traits", "whole")
@@ -59,72 +62,94 @@ class Survey:
         self.whole: set[str] = set()
         self.traits = 0
         self.key = 0
-        self.literals: set[Fraction] = set()
+        self.literals: list[Fraction] = []
         self.bound: list[str] = []
         self.met: list[str] = []  # free symbols, each time one is met
 
-    def take(self, node: Node) -> Survey:
-        kind = type(node)
-        if kind is Number:
-            value = node.value  # type: ignore[attr-defined]
-            self._mix(value.numerator & 0xFFFFFFFF)
-            if value.denominator != 1:
-                self._mix(value.denominator & 0xFFFFFFFF)
-            if node.digits >= AGREEING_DIGITS:  # type: ignore[attr-defined]
-                self.traits |= _DIGITS
-            self.literals.add(value)
-        elif kind is Symbol:
-            name = node.name  # type: ignore[attr-defined]
-            if name not in self.bound:
-                self.symbols[name] = None
-                self.met.append(name)
-            self._mix(crc32(name.encode()))
-        elif isinstance(node, Sum):
-            for part in node.terms:
-                self.take(part)
-            self._mix(1)
-        elif isinstance(node, Product):
-            for part in node.factors:
-                self.take(part)
-            self._mix(2)
-        elif isinstance(node, Power):
-            self._take_power(node)
-        else:
-            self._take_other(node)
-        return self
+    def take(self, node: Node) -> int:
+        """Walk over a tree. Returns a bound on the degree of numerator and denominator if it is a rational function of
+        its symbols with rational coefficients, and -1 if it is not, or if the degree is over 2^40."""
+        rule = _TAKE.get(type(node))
+        return self._other(node) if rule is None else rule(self, node)
 
-    def _take_power(self, node: Power) -> None:
+    def _number(self, node: Number) -> int:
+        value = node.value
+        above, below = value.numerator, value.denominator
+        self.key = (self.key * _FACTOR + above) & _MASK
+        if below != 1:
+            self.key = (self.key * _FACTOR + below) & _MASK
+            if node.digits >= AGREEING_DIGITS:
+                self.traits |= _DIGITS
+        self.literals.append(value)
+        return 0
+
+    def _symbol(self, node: Symbol) -> int:
+        name = node.name
+        if name not in self.bound:
+            self.symbols[name] = None
+            self.met.append(name)
+        self.key = (self.key * _FACTOR + crc32(name.encode())) & _MASK
+        return 1
+
+    def _sum(self, node: Sum) -> int:
+        self.key = (self.key * _FACTOR + 1) & _MASK
+        return self._all(node.terms)
+
+    def _product(self, node: Product) -> int:
+        self.key = (self.key * _FACTOR + 2) & _MASK
+        return self._all(node.factors)
+
+    def _all(self, parts: tuple[Node, ...]) -> int:
+        total = 0  # of a sum too: its terms come over one denominator
+        for part in parts:
+            rule = _TAKE.get(type(part))
+            degree = self._other(part) if rule is None else rule(self, part)
+            if degree < 0:
+                total = -(2 * MAX_DEGREE) * len(parts)
+            total += degree
+        return total if 0 <= total <= MAX_DEGREE else NOT_RATIONAL
+
+    def _power(self, node: Power) -> int:
         met = len(self.met)
-        self.take(node.base)
+        degree = self.take(node.base)
         in_base = len(self.met) > met
         exponent = node.exponent
-        if isinstance(exponent, Number):
-            if exponent.value.denominator != 1 and in_base:
-                self.traits |= _PIECEWISE
-            self._mix(exponent.value.numerator & 0xFFFFFFFF)
-        else:
-            self.take(exponent)
+        self.key = (self.key * _FACTOR + 3) & _MASK
+        if type(exponent) is Number:
+            value = exponent.value
+            self.key = (self.key * _FACTOR + value.numerator) & _MASK
+            if value.denominator == 1:
+                degree *= abs(value.numerator)
+                return degree if 0 <= degree <= MAX_DEGREE else NOT_RATIONAL
+            self.key = (self.key * _FACTOR + value.denominator) & _MASK
             if in_base:
                 self.traits |= _PIECEWISE
-            elif _is_negative(node.base):
-                self.whole.update(self.met[met:])
-        self._mix(3)
+            return NOT_RATIONAL
+        self.take(exponent)
+        if in_base:
+            self.traits |= _PIECEWISE
+        elif _is_negative(node.base):
+            self.whole.update(self.met[met:])
+        return NOT_RATIONAL
 
-    def _take_other(self, node: Node) -> None:
-        self._mix(crc32(type(node).__name__.encode()))
+    def _other(self, node: Node) -> int:
+        self.key = (self.key * _FACTOR + crc32(type(node).__name__.encode())) & _MASK
         if isinstance(node, Constant):
-            self._mix(crc32(node.name.encode()))
+            self.key = (self.key * _FACTOR + crc32(node.name.encode())) & _MASK
             if node.name == "i":
                 self.traits |= Traits.IMAGINARY
-            return
-        if isinstance(node, Binder):
-            self._take_binder(node)
-            return
+        elif isinstance(node, Binder):
+            self._binder(node)
+        else:
+            self._parts(node)
+        return NOT_RATIONAL
+
+    def _parts(self, node: Node) -> None:
         met = len(self.met)
         for part in children(node):
             self.take(part)
         if isinstance(node, Call):
-            self._mix(crc32(node.name.encode()))
+            self.key = (self.key * _FACTOR + crc32(node.name.encode())) & _MASK
             if node.name == "log" and len(node.arguments) == 1:
                 self.traits |= Traits.OPEN_LOG
             if len(self.met) > met:
@@ -132,13 +157,12 @@ class Survey:
                 if node.name in _OF_INTEGERS:
                     self.whole.update(self.met[met:])
         elif isinstance(node, Apply):
+            self.key = (self.key * _FACTOR + crc32(node.name.encode())) & _MASK
             self.traits |= Traits.UNKNOWN
-            self._mix(crc32(node.name.encode()))
         elif not isinstance(node, Based):
             self.traits |= _PIECEWISE
 
-    def _take_binder(self, node: Binder) -> None:
-        self.traits |= Traits.BINDER
+    def _binder(self, node: Binder) -> None:
         met = len(self.met)
         for end in (node.low, node.high):
             if end is not None:
@@ -149,10 +173,15 @@ class Survey:
         self.take(node.body)
         self.bound.pop()
 
-    def _mix(self, part: int) -> None:
-        self.key = (self.key * 0x5851F42D + part + 1) & 0xFFFFFFFFFFFFFFFF
 
-
+_TAKE: dict[type[Node], Callable[[Survey, Any], int]] = {
+    Number: Survey._number,
+    Symbol: Survey._symbol,
+    Sum: Survey._sum,
+    Product: Survey._product,
+    Power: Survey._power,
+}
+_FACTOR, _MASK = 0x5851F42D4C957F2D, 2**64 - 1
 _DIGITS, _PIECEWISE = int(Traits.DIGITS), int(Traits.PIECEWISE)
 _TRAITS_OF: dict[str, int] = {
     **dict.fromkeys(("abs", "sign", "min", "max", "root", "arg", "conj", "re", "im", "norm"), _PIECEWISE),
@@ -178,12 +207,15 @@ def free_symbols(node: Node) -> frozenset[str]:
     >>> free_symbols(Binder("sum", k, "k", Number(Fraction(1)), n))
     frozenset({'n'})
     """
-    return frozenset(Survey().take(node).symbols)
+    survey = Survey()
+    survey.take(node)
+    return frozenset(survey.symbols)
 
 
 def is_closed(node: Node) -> bool:
     """Whether a tree has neither free symbols nor unknown functions, so that it stands for one number."""
-    survey = Survey().take(node)
+    survey = Survey()
+    survey.take(node)
     return not survey.symbols and not survey.traits & Traits.UNKNOWN
 
 

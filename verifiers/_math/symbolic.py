@@ -21,8 +21,11 @@ from guerdon.verifiers._math.tree import Apply, Binder, Call, Constant, Node, Nu
 
 def settle(a: Node, b: Node) -> Decision:
     """Whether two values are equal, by way of sympy. May take for ever: only a worker calls this."""
-    whole = Survey().take(a).take(b).whole
-    x, y = _Builder(whole).build(a), _Builder(whole).build(b)
+    both = Survey()
+    both.take(a)
+    both.take(b)
+    builder = _Builder(both.whole)
+    x, y = builder.build(a), builder.build(b)
     x, y = x.doit(), y.doit()
     if x == y:
         return Decision(True, "symbolic", "the same after working out")
