@@ -1,10 +1,11 @@
 """Every exception guerdon raises, in one tree.
 
 Each is ours *and* a standard exception, so ``except GuerdonError`` and ``except ValueError`` both work.
-Four things are kept apart, and only the first and the last are exceptions:
+Four things are kept apart, and as a rule only the first and the last are exceptions:
 
     the caller's mistake          raised where it is made, with the value, what would be right, and what to do
-    a sample nobody can judge     ``Score.unscored(reason)``, never an exception and never a number
+    a sample nobody can judge     ``Score.unscored(reason)``, never a number, and no exception but in the call forms of
+                                  other tools that have no word for it (``UnscoredError``)
     a response that is wrong      ``Score(0.0, reason)``
     an outage                     ``OutageError`` after retries, never a low reward
 
@@ -19,6 +20,7 @@ Four things are kept apart, and only the first and the last are exceptions:
     ├── DataError (ValueError)             rows of a file that are wrong, all listed with their lines
     ├── MissingExtraError (ImportError)    an optional dependency is absent; prints the pip line
     ├── OutageError (ConnectionError)      a server or worker that did not answer
+    ├── UnscoredError (ValueError)         no verdict, where the caller's form has no other way to say so
     └── ContractError (AssertionError)     a scorer that breaks a law of scorers
 """
 
@@ -98,6 +100,10 @@ class MissingExtraError(GuerdonError, ImportError):
 
 class OutageError(GuerdonError, ConnectionError):
     """A server or a worker did not answer, or answered with a failure, after all retries."""
+
+
+class UnscoredError(GuerdonError, ValueError):
+    """A sample that nobody can judge, in a call form of another tool that has no other way to say so."""
 
 
 class ContractError(GuerdonError, AssertionError):

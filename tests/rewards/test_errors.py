@@ -14,6 +14,7 @@ ALL = [
     (errors.FingerprintError("x"), ValueError),
     (errors.CheckpointError("x"), ValueError),
     (errors.ScaleError("x"), ValueError),
+    (errors.UnscoredError("x"), ValueError),
     (errors.DataError("f.jsonl", ["f.jsonl:1: bad"]), ValueError),
     (errors.MissingExtraError("training", "train"), ImportError),
     (errors.OutageError("x"), ConnectionError),

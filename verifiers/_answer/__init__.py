@@ -76,20 +76,20 @@ def find_answer(response: str, *, styles: Sequence[Style] = STYLES) -> Answer:
 
 def _last_mark(text: str, start: int, end: int, styles: Sequence[Style]) -> tuple[Answer | None, Cues | None]:
     """The answer of the mark that stands last; without one, the cues of the whole part, so that they are read once."""
-    answer: Answer | None = None
+    after, answer = start, None
     # a mark only matters behind the one found so far, so a boxed response is not read again and again
     if "boxed" in styles and (found := last_boxed(text, start, end)):
-        start, answer = _behind(found)
-        if end - start < _SHORTEST_MARK:
+        after, answer = _behind(found)
+        if end - after < _SHORTEST_MARK:
             return answer, None
-    cues = Cues(text, start, end)
+    cues = Cues(text, after, end)
     if "tag" in styles and cues:  # "<answer>" has a cue word in it
         for last_mark in (last_tagged, last_keyed):
-            if found := last_mark(text, start, end):
-                start, answer = _behind(found)
-    if "hash" in styles and (found := last_hashed(text, start, end)):
-        start, answer = _behind(found)
-    if "line" in styles and cues and (found := last_lined(text, start, end, cues)):
+            if found := last_mark(text, after, end):
+                after, answer = _behind(found)
+    if "hash" in styles and (found := last_hashed(text, after, end)):
+        after, answer = _behind(found)
+    if "line" in styles and cues and (found := last_lined(text, start, end, cues, after)):
         answer = found[1]
     return answer, cues
 

@@ -16,6 +16,12 @@ _DRESS = frozenset({"text", "quad", "qquad", "mathrm", "textbf", "left", "right"
 _AND = frozenset({"and", "und", "et", "y", "e", "и", "as", "well"})
 _LABEL = re.compile(r"(?:\\?[A-Za-z]\w{0,9}(?:_\{\w{1,5}\})?|\([\w, ]{1,20}\)) ?= ?\$?\Z")
 _LABEL_LONGEST = 24
+# "\boxed{1} paper and \boxed{2} bins", "\boxed{3} for part (a) and \boxed{1} for part (b)"
+_NOUNS = re.compile(
+    r"^[$\s]*(?:\\text\{\s*)?(?:for (?:part|case|question) \(?\w\)?"
+    r"|(?!(?:is|are|was|were|so|then|but|not|or|and|thus|hence|which|that|gives|since|because|instead)\b)[a-z]{3,})"
+    r"(,| and\b|, and\b)"
+)
 _WORD = re.compile(r"[^\W\d_]+")
 _MENTION = re.compile(r"(?:`|\b(?:in|inside|into|within|using|with|use|as)(?: a| the| an)?(?: \w+)? ?[`$\"']?)\Z", re.I)
 _PLACEHOLDERS = frozenset({"", "...", "…", "\\ldots", "\\dots", "answer", "your answer", "final answer"})
@@ -118,7 +124,8 @@ def _joint(gap: str) -> str | None:
     label = _LABEL.search(gap)
     if label:
         gap = gap[: label.start()]
-    words = [word for word in _WORD.findall(gap.lower()) if word not in _DRESS]
+    gap = _NOUNS.sub(r"\1", gap.lower(), count=1)
+    words = [word for word in _WORD.findall(gap) if word not in _DRESS]
     signs = {sign for sign in gap if not (sign.isalpha() or sign.isspace())}
     if _OR_WORDS.intersection(words) or _HEDGES.intersection(words[:1]):
         return " or " if _HEDGES.issuperset(words) else None

@@ -8,7 +8,11 @@ from guerdon.verifiers._answer.answer import Answer, Span, some
 from guerdon.verifiers._answer.scan import backwards
 from guerdon.verifiers._text import trim
 
-_DOLLARS = re.compile(r"\$(?:\$([^$\n]+)\$\$|(?<![\\$\d]\$)(?=\S)([^$\n]+)(?<=[^\s\\])\$(?![\d$]))")
+# A dollar sign may be money: without a command inside, there is no space at the ends of a formula.
+_DOLLARS = re.compile(
+    r"\$(?:\$([^$\n]+)\$\$|(?<![\\$\d]\$)(?:(?=\S)([^$\n]+)(?<=[^\s\\])|[ \t]([^$\n]*\\[a-zA-Z][^$\n]*))\$(?![\d$]))"
+)
+_JOINTS = frozenset({" and ", ", and ", " or ", ", or "})
 _EMPHASIS = re.compile(r"\*\*([^*\n]+)\*\*|`([^`\n]+)`")
 _FENCED = re.compile(r"```\w*\n[ \t]*([^\n`]+)\n[ \t]*```\s*\Z")
 _PROSE = re.compile(r"[A-Za-z]{3}")
@@ -20,16 +24,29 @@ def last_formula(text: str, after: int, start: int, end: int) -> Answer | None:
     """The last formula whose end lies behind ``after``."""
     spans: list[Span] = []
     if text.find("$", after, end) >= 0:
-        for match in backwards(_DOLLARS, text, start, end):
-            span = trim(text, *match.span(match.lastindex or 0))
-            if span[1] - span[0] > 1 or text[span[0] : span[1]].isdigit():  # "$n$" only names a variable
-                spans.append(span)
-                break
+        spans += _in_dollars(text, start, end)
     if text.find("\\", after, end) >= 0:
         spans += _between(text, "\\(", "\\)", start, end) + _between(text, "\\[", "\\]", start, end)
     if text.find("*", after, end) >= 0 or text.find("`", after, end) >= 0:
         spans += _emphasised(text, start, end)
     return some("formula", text, max(spans)) if spans else None
+
+
+def _in_dollars(text: str, start: int, end: int) -> list[Span]:
+    """The last formula between dollar signs, with those that "and" or "or" joins to it."""
+    found: list[Span] = []
+    begin = 0
+    for match in backwards(_DOLLARS, text, start, end):
+        span = trim(text, *match.span(match.lastindex or 0))
+        if not found:
+            if span[1] - span[0] > 1 or text[span[0] : span[1]].isdigit():  # "$n$" only names a variable
+                found, begin, stop, joints = [span], match.start(), match.end(), _JOINTS
+            continue
+        if text[match.end() : begin] not in joints:
+            break
+        begin, joints = match.start(), _JOINTS | {", "}
+        found = [(begin, stop)]
+    return found
 
 
 def _between(text: str, opens: str, closes: str, start: int, end: int) -> list[Span]:

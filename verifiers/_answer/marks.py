@@ -21,6 +21,7 @@ _BEFORE_CUE = frozenset(
     | {"die", "endgültige", "la", "a", "最终", "最后", "正确", "最終", "최종", "окончательный"}
 )
 _BEFORE_CUE_LONGEST = 60
+_SENTENCE = re.compile(r"[.!?]\s+[*_]{0,3}[A-Z]")
 
 
 def last_tagged(text: str, start: int, end: int) -> tuple[int, Answer] | None:
@@ -74,9 +75,10 @@ def last_hashed(text: str, start: int, end: int) -> tuple[int, Answer] | None:
     return None
 
 
-def last_lined(text: str, start: int, end: int, cues: Cues) -> tuple[int, Answer] | None:
+def last_lined(text: str, start: int, end: int, cues: Cues, after: int) -> tuple[int, Answer] | None:
+    """after: where the mark must begin, while its line may begin earlier."""
     for cue in cues:
-        if cue.start < start:
+        if cue.start < after:
             return None
         if _opens_line(text, cue, start):
             span = said_after(text, cue.end, end)
@@ -93,7 +95,9 @@ def _opens_line(text: str, cue: Cue, start: int) -> bool:
     if text.endswith(("<", "/"), start, cue.start):
         return False  # an <answer> tag
     nearest = max(start, cue.start - _BEFORE_CUE_LONGEST)
-    newline = text.rfind("\n", nearest, cue.start)
-    if newline < 0 and nearest > start:
+    begin = text.rfind("\n", nearest, cue.start) + 1
+    if cue.colon and (sentences := list(_SENTENCE.finditer(text, nearest, cue.start + 1))):
+        begin = max(begin, sentences[-1].end() - 1)  # "… = 12. Final Answer: 12"
+    if not begin and nearest > start:
         return False
-    return _BEFORE_CUE.issuperset(re.findall(r"\w+", text[max(newline + 1, start) : cue.start].lower()))
+    return _BEFORE_CUE.issuperset(re.findall(r"\w+", text[max(begin, start) : cue.start].lower()))

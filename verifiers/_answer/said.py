@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from guerdon.verifiers._answer.answer import Answer, Span, Style, some
 from guerdon.verifiers._answer.cues import Cues
 from guerdon.verifiers._answer.formulas import last_formula
-from guerdon.verifiers._answer.numbers import last_number
+from guerdon.verifiers._answer.prose import last_number
 from guerdon.verifiers._answer.scan import end_of, nonempty
 from guerdon.verifiers._text import trim
 

@@ -10,6 +10,7 @@ from guerdon.verifiers._numbers import NUMBER, number_span
 
 _JOINS_NUMBERS = frozenset({" and ", ", and ", " or ", ", or "})
 _DIGIT = re.compile(r"\d")
+_RAISED = re.compile(r"(\d)\{?[\^_]")  # read from right to left
 _WITHIN_NUMBER = frozenset("0123456789.,/ eE+-^{}%\\")
 _NEAR = 120
 
@@ -31,9 +32,9 @@ _LONGEST = 200
 def last_number(text: str, start: int, end: int) -> Answer | None:
     last = _last_match(text, start, end)
     if last is None:  # the digits of "x^2" are no number
-        digit = _DIGIT.search(text[max(start, end - _NEAR) : end][::-1])
-        only = end - digit.end() if digit else end
-        formula = _formula_around(text, (only, only + 1), start, end) if digit else None
+        raised = _RAISED.search(text[max(start, end - _NEAR) : end][::-1])
+        only = end - raised.end(1) if raised else end
+        formula = _formula_around(text, (only, only + 1), start, end) if raised else None
         return some("number", text, formula) if formula else None
     begin, stop = number_span(text, last)
     before = text[begin - 1] if begin > start else ""
