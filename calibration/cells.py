@@ -110,9 +110,10 @@ class Cells:
 def _codes(keys: Sequence[str], name: str, n: int) -> tuple[tuple[str, ...], Codes]:
     if len(keys) != n:
         raise UsageError(f"{n} verdicts but {len(keys)} {name}; give each sample one")
-    names = sorted(set(keys))
-    if bad := next((key for key in names if not isinstance(key, str)), None):
-        raise UsageError(f"{name} must be strings, got {bad!r:.80}")
+    distinct = set(keys)
+    if bad := [key for key in distinct if not isinstance(key, str)]:
+        raise UsageError(f"{name} must be strings, got {bad[0]!r:.80}")
+    names = sorted(distinct)
     places = {key: place for place, key in enumerate(names)}
     return tuple(names), np.fromiter((places[key] for key in keys), dtype=np.intp, count=n)
 

@@ -53,7 +53,8 @@ def jeffreys(events: float, n: float, *, confidence: float = 0.95) -> Interval:
 def wilson(events: float, n: float, *, confidence: float = 0.95) -> Interval:
     """Wilson's score interval (``guerdon.rewards.evaluation`` has the formula); all of [0, 1] without trials."""
     _check(events, n, confidence)
-    return Interval(*intervals.wilson(events, n, level=confidence)) if n > 0 else Interval(0.0, 1.0)
+    low, high = intervals.wilson(events, n, level=confidence) if n > 0 else (0.0, 1.0)
+    return Interval(low if events > 0 else 0.0, high if events < n else 1.0)  # rounding would leave 1e-18 of an end
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,7 +120,7 @@ def share_interval(counts: Counts, *, method: str = "exact", confidence: float =
 
     Raises UnknownNameError for a method there is not.
     """
-    _check(0.0, 1.0, confidence)
+    check_confidence(confidence)
     low_beta, high_beta = counts.bounding(method)
     may_be_0, may_be_1 = counts.ends
     if method == "wilson" and counts.known > 0:
@@ -169,5 +170,9 @@ def _quantiles(low: Beta, high: Beta, confidence: float) -> tuple[float, float]:
 def _check(events: float, n: float, confidence: float) -> None:
     if not 0.0 <= events <= n < float("inf"):
         raise UsageError(f"events must be between 0 and the number of trials, got {events!r} of {n!r}")
+    check_confidence(confidence)
+
+
+def check_confidence(confidence: float) -> None:
     if not 0.0 < confidence < 1.0:
         raise UsageError(f"confidence must lie between 0 and 1, got {confidence!r}; usual is 0.95")

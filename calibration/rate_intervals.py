@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from guerdon.calibration.intervals import Counts, share_interval
+from guerdon.calibration.intervals import Counts, check_confidence, share_interval
 from guerdon.calibration.rates import Channel, Interval
 from guerdon.rewards.errors import UsageError
 from guerdon.rewards.evaluation._numeric import Floats, np
@@ -55,6 +55,7 @@ def rate_intervals(
 
     seed: of the draws; the same counts always give the same intervals. Raises UnknownNameError for an unknown method.
     """
+    check_confidence(confidence)
     sides = _limits if method in ("corners", "wilson") else _draws
     (w_low, w_high), (a_low, a_high), (r_low, r_high) = sides(accepted, rejected, method, confidence, seed)
     # the false positives grow with the share accepted, the false negatives fall

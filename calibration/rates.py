@@ -7,14 +7,13 @@ needs numpy until arrays are asked for.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from guerdon.calibration import _records
 from guerdon.rewards.errors import UsageError
 from guerdon.rewards.types import FrozenDict
 
@@ -151,33 +150,21 @@ class NoiseRates:
     @classmethod
     def from_json(cls, data: Any) -> NoiseRates:
         """Raises UsageError for another kind or version, a key that is unknown or lacking, a rate out of range."""
-        if not isinstance(data, Mapping) or data.get("kind") != KIND:
-            found = data.get("kind") if isinstance(data, Mapping) else type(data).__name__
-            raise UsageError(f"no noise rates: 'kind' must be {KIND!r}, got {found!r:.80}")
-        if data.get("version") != FORMAT:
-            raise UsageError(
-                f"noise rates of version {data.get('version')!r:.80} cannot be read; this guerdon reads {FORMAT}"
-            )
-        top = _exactly(data, "noise rates", ("kind", "version", "scorer", "stratum", "confidence", "channels"))
-        scorer = _exactly(top["scorer"], "scorer", ("name", "version"))
+        top = _records.opened(data, KIND, FORMAT, ("scorer", "stratum", "confidence", "channels"))
+        scorer = _records.exactly(top["scorer"], "scorer", ("name", "version"))
         if not isinstance(top["channels"], Mapping):
             raise UsageError(f"channels must be an object by stratum, got {top['channels']!r:.80}")
         channels = {key: _channel_from_json(value, key) for key, value in top["channels"].items()}
         return cls(scorer["name"], scorer["version"], top["stratum"], channels, top["confidence"])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the JSON to a file."""
-        Path(path).write_text(json.dumps(self.to_json(), indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        """Write the JSON to a file. Raises UsageError where it cannot be written."""
+        _records.write(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> NoiseRates:
         """Read what ``save`` wrote. Raises UsageError naming the file and what is wrong with it."""
-        try:
-            return cls.from_json(json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=_no_key_twice))
-        except OSError as error:
-            raise UsageError(f"cannot read the noise rates {str(path)!r}: {error.strerror}") from error
-        except (ValueError, RecursionError) as error:  # UsageError is a ValueError too
-            raise UsageError(f"{path}: {error}") from error
+        return _records.load(path, cls.from_json)
 
     def __str__(self) -> str:
         """A table for people, one line a stratum."""
@@ -230,7 +217,7 @@ def _channel_to_json(channel: Channel) -> dict[str, Any]:
 
 
 def _channel_from_json(data: Any, key: str) -> Channel:
-    values = _exactly(data, f"channels[{key!r:.80}]", tuple(field.name for field in fields(Channel)))
+    values = _records.exactly(data, f"channels[{key!r:.80}]", tuple(field.name for field in fields(Channel)))
     try:
         return Channel(**{name: _plain_or_interval(name, value) for name, value in values.items()})
     except UsageError as error:
@@ -243,22 +230,3 @@ def _plain_or_interval(name: str, value: Any) -> Any:
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         raise UsageError(f"{name} must be [low, high] or null, got {value!r:.80}")
     return Interval(*value)
-
-
-def _exactly(data: Any, what: str, names: Sequence[str]) -> Mapping[str, Any]:
-    """The mapping, if it has just these keys."""
-    if not isinstance(data, Mapping):
-        raise UsageError(f"{what} must be an object, got {data!r:.80}")
-    unknown, lacking = sorted(map(repr, set(data) - set(names))), [name for name in names if name not in data]
-    if unknown or lacking:
-        parts = [f"unknown keys: {', '.join(unknown)}"] * bool(unknown)
-        parts += [f"lacking keys: {', '.join(map(repr, lacking))}"] * bool(lacking)
-        raise UsageError(f"{what}: {'; '.join(parts)}. The keys are {', '.join(names)}")
-    return data
-
-
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise UsageError("a key is given twice in one object; keep one")
-    return found
