@@ -11,7 +11,10 @@ r"""Brackets of all kinds, matrices and piecewise values.
 from __future__ import annotations
 
 from guerdon.verifiers._math.based import based_in_brackets
-from guerdon.verifiers._math.expressions import as_set, closes_interval, quotient, read_power, read_sum
+from guerdon.verifiers._math.building import as_set, quotient
+from guerdon.verifiers._math.expressions import read_sum
+from guerdon.verifiers._math.powers import read_power
+from guerdon.verifiers._math.products import closes_interval
 from guerdon.verifiers._math.reader import Reader, head
 from guerdon.verifiers._math.statements import finish_item, read_item, read_listing
 from guerdon.verifiers._math.tree import (

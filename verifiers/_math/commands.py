@@ -16,31 +16,19 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from guerdon.verifiers._math.expressions import (
-    DEGREE,
-    HALF,
-    inverse,
-    is_numeric,
-    negated,
-    quotient,
-    read_argument,
-    read_exponent,
-    read_operand,
-    read_power,
-    read_product,
-    read_sum,
-    starts_factor,
-    takes_degree,
-)
+from guerdon.verifiers._math.building import HALF, PI, TEN, TWO, E, inverse, is_numeric, negated, product, quotient
+from guerdon.verifiers._math.expressions import read_sum
 from guerdon.verifiers._math.literals import literal
+from guerdon.verifiers._math.powers import read_argument, read_exponent, read_operand, read_power, takes_degree
+from guerdon.verifiers._math.products import read_product, starts_factor
 from guerdon.verifiers._math.reader import Reader, head
 from guerdon.verifiers._math.statements import read_item
+from guerdon.verifiers._math.suffixes import DEGREE, take_degree
 from guerdon.verifiers._math.tree import (
     FUNCTIONS,
     Braces,
     Brackets,
     Call,
-    Constant,
     Node,
     Number,
     Power,
@@ -56,17 +44,15 @@ _OTHER_NAMES = {
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "acot": "arccot", "asec": "arcsec", "acsc": "arccsc",
     "sh": "sinh", "ch": "cosh", "th": "tanh", "arsinh": "arcsinh", "arcosh": "arccosh", "artanh": "arctanh",
     "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "tr": "trace", "Tr": "trace", "Re": "re", "Im": "im",
-    "sgn": "sign", "rank": "rank",
+    "sgn": "sign",
 }  # fmt: skip
 _OF_ONE = (
     *_TRIGONOMETRIC, *(name for name in FUNCTIONS if name.startswith("arc")), "ln", "log", "lg", "lb", "exp", "det",
     "trace", "re", "im", "arg", "sign", *_OTHER_NAMES, "abs", "floor", "ceil", "sqrt", "cbrt",
 )  # fmt: skip
-ONE_ARGUMENT = frozenset(_OF_ONE) - {"rank", "sqrt", "cbrt"}
+ONE_ARGUMENT = frozenset(_OF_ONE) - {"sqrt", "cbrt"}
 MANY_ARGUMENTS = frozenset(("gcd", "lcm", "min", "max"))
 _HEADS_OF_FUNCTIONS = frozenset(f"\\{name}" for name in (*ONE_ARGUMENT, *MANY_ARGUMENTS))
-_TEN, _TWO = Number(Fraction(10)), Number(Fraction(2))
-_E = Constant("e")
 
 
 @head("\\frac", "\\dfrac", "\\tfrac", "\\cfrac")
@@ -92,7 +78,7 @@ def read_root(r: Reader, token: str) -> Node:
 
 def root(inside: Node, index: Node | None) -> Node:
     """The root of an index, 2 if None."""
-    if index is None or index == _TWO:
+    if index is None or index == TWO:
         return Power(inside, HALF)
     return Call("root", (inside, index))
 
@@ -116,7 +102,7 @@ def read_function(r: Reader, token: str) -> Node:
     name = _OTHER_NAMES.get(name, name)
     r.deeper()
     exponent: Node | None = None
-    base: Node | None = {"lg": _TEN, "lb": _TWO}.get(name)
+    base: Node | None = {"lg": TEN, "lb": TWO}.get(name)
     while (mark := r.tokens[r.at]) in ("^", "**", "_") and not (mark != "_" and takes_degree(r)):
         r.at += 1
         if mark == "_":
@@ -136,9 +122,9 @@ def read_function(r: Reader, token: str) -> Node:
 
 def _call(name: str, argument: Node, base: Node | None) -> Node:
     if name == "exp":
-        return Power(_E, argument)
+        return Power(E, argument)
     if base is not None:
-        return Call("ln", (argument,)) if base == _E else Call("log", (argument, base))
+        return Call("ln", (argument,)) if base == E else Call("log", (argument, base))
     return Call(name, (argument,))
 
 
@@ -161,8 +147,7 @@ _DEGREES_AFTER_BRACE = ("^",)
 
 
 def _in_degrees(r: Reader, value: Node) -> Node:
-    r.at += 2 if r.tokens[r.at + 1] != "{" else 4
-    return Quantity(value, DEGREE)
+    return Quantity(value, take_degree(r))
 
 
 def _read_bare_argument(r: Reader) -> Node:
@@ -180,10 +165,10 @@ def _read_bare_argument_factors(r: Reader) -> Node:
     while True:
         token = tokens[r.at]
         if token == "^" and takes_degree(r):
-            factors = [_in_degrees(r, _product(factors))]
+            factors = [_in_degrees(r, product(factors))]
         elif token in ('"degrees', '"degree'):
             r.at += 1
-            factors = [Quantity(_product(factors), DEGREE)]
+            factors = [Quantity(product(factors), DEGREE)]
         elif token == "/" and tokens[r.at + 1].isdigit() and _has_pi(factors):
             r.at += 1
             factors.append(inverse(read_power(r)))
@@ -202,15 +187,11 @@ def _read_bare_argument_factors(r: Reader) -> Node:
                 factors[-1] = Number(first.value + factor.value) if 0 < factor.value < 1 else Product((first, factor))
             else:
                 factors.append(factor)
-    return _product(factors)
-
-
-def _product(factors: list[Node]) -> Node:
-    return factors[0] if len(factors) == 1 else Product(tuple(factors))
+    return product(factors)
 
 
 def _has_pi(factors: list[Node]) -> bool:
-    return Constant("pi") in factors and is_numeric(factors)
+    return PI in factors and is_numeric(factors)
 
 
 @head(*(f"\\{name}" for name in MANY_ARGUMENTS))

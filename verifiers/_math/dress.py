@@ -266,6 +266,8 @@ class _Dresser:
             return
         if token[:2].lower() in ("a.", "p."):
             self._keep('"am' if token[0] in "aA" else '"pm')
+        elif token.lower() == "o'clock":
+            self._keep('"oclock')
         elif self.texts:
             self._keep(_word(token))
         elif not token.isascii():
@@ -332,7 +334,7 @@ def _braces_of_sets(tokens: list[str]) -> frozenset[int]:
     for at, token in enumerate(tokens):
         if token == "{":
             before = tokens[at - 1] if at else ""
-            open_at.append((at, before[:1] == "\\" and before not in _BEFORE_SETS or before in ("}", "^", "_", "]")))
+            open_at.append((at, (before[:1] == "\\" and before not in _BEFORE_SETS) or before in ("}", "^", "_", "]")))
             bars.append(0)
         elif token == "}" and open_at:
             start, is_argument = open_at.pop()

@@ -6,8 +6,11 @@ The body of a sum, product or limit is the product behind it: \sum k + 1 is (\su
 
 from __future__ import annotations
 
-from guerdon.verifiers._math.expressions import negated, read_argument, read_operand, read_product, read_sum
+from guerdon.verifiers._math.building import negated
+from guerdon.verifiers._math.expressions import read_sum
 from guerdon.verifiers._math.letters import read_index
+from guerdon.verifiers._math.powers import read_argument, read_operand
+from guerdon.verifiers._math.products import read_product
 from guerdon.verifiers._math.reader import Reader, head
 from guerdon.verifiers._math.tree import Apply, Binder, Node
 

@@ -16,8 +16,8 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
-from guerdon.verifiers._math.expressions import read_argument
 from guerdon.verifiers._math.literals import literal
+from guerdon.verifiers._math.powers import read_argument
 from guerdon.verifiers._math.reader import HEADS, Reader, head
 from guerdon.verifiers._math.tree import (
     Apply,

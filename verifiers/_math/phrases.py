@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from guerdon.verifiers._math.building import difference
 from guerdon.verifiers._math.calendar import TIMES_OF_DAY, read_date
-from guerdon.verifiers._math.expressions import difference
 from guerdon.verifiers._math.letters import read_letter, symbol
 from guerdon.verifiers._math.numerals import ORDINALS, is_numeral, read_numeral
 from guerdon.verifiers._math.reader import Reader, head

@@ -37,7 +37,18 @@ class Reader:
     condition: a statement in brackets behind a value, "a + 1 (a > 2)", until the item that it belongs to takes it.
     """
 
-    __slots__ = ("at", "condition", "depth", "differential", "functions", "integral", "opens", "origins", "tokens")
+    __slots__ = (
+        "_degrees",
+        "at",
+        "condition",
+        "depth",
+        "differential",
+        "functions",
+        "integral",
+        "opens",
+        "origins",
+        "tokens",
+    )
 
     def __init__(self, tokens: list[str], origins: list[int] | None = None) -> None:
         self.tokens = tokens
@@ -48,6 +59,7 @@ class Reader:
         self.integral = -1
         self.differential: str | None = None
         self.condition: Node | None = None
+        self._degrees: bool | None = None
         self.functions: frozenset[str] = frozenset()
 
     def deeper(self) -> None:
@@ -55,6 +67,12 @@ class Reader:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise TooLargeError(f"more than {MAX_DEPTH} nested levels")
+
+    def has_degrees(self) -> bool:
+        """Whether the text has a degree sign anywhere."""
+        if self._degrees is None:
+            self._degrees = "\\circ" in self.tokens or "\\degree" in self.tokens
+        return self._degrees
 
     def take(self, token: str) -> bool:
         """Passes the token if it is the next one."""

@@ -12,8 +12,9 @@ A(1,2)          the point A = (1,2), if A is a capital letter
 
 from __future__ import annotations
 
+from guerdon.verifiers._math.building import as_set, difference
 from guerdon.verifiers._math.calendar import clock, half_of_day
-from guerdon.verifiers._math.expressions import as_set, difference, read_sum
+from guerdon.verifiers._math.expressions import read_sum
 from guerdon.verifiers._math.reader import HEADS, Reader
 from guerdon.verifiers._math.tree import (
     Apply,

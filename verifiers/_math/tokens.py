@@ -47,7 +47,7 @@ TOKEN = re.compile(
     r"|\\(?:left|right)[ ]*[|.]|\\[a-zA-Z]+"
     rf"|{_NUMBER}"
     rf"|{_HEXADECIMAL}"
-    r"|[aApP]\.[ ]?[mM](?:\.|(?!\w))|[^\W\d_]+"
+    r"|[aApP]\.[ ]?[mM](?:\.|(?!\w))|[oO]'[cC]lock|[^\W\d_]+"
     r"|<=|>=|=<|<>|!=|==|:=|->|=>|\*\*|\.\.\.+|\\[^a-zA-Z]|\n\s*|\S|\Z)"
 )
 
