@@ -201,7 +201,8 @@ def _answer_text(pred: str, configs: Sequence[ExtractionTarget]) -> str | None:
     readable = bool(whole) and unboxed and read(whole, keep=False).node is not None
     if readable and not _PROSE.search(_FORMULA.sub(" ", whole)):
         return whole
-    styles |= set(STYLES) if any(config.try_extract_without_anchor for config in configs) else {"phrase"}
+    free = any(config.try_extract_without_anchor for config in configs)
+    styles |= set(STYLES) - set(MARKED) if free else {"phrase"}
     said = find_answer(pred, styles=tuple(styles))
     few_words = readable and said.style not in ("phrase", "formula") and len(whole) <= _LONGEST_WORDS
     return whole if said.text is None and few_words else said.text
