@@ -79,8 +79,8 @@ def _without_spaces_and_stops(text: str, start: int, end: int) -> tuple[int, int
             break
         if last == "." and start <= end - 3 and text.startswith("...", end - 3):
             break  # an ellipsis goes on; "1, 3, ..." is not "1, 3"
-        if last == "!" and not text[max(start, end - 3) : end - 1].isalpha():
-            break  # a factorial, unless it follows a word
+        if last == "!" and not (start <= end - 3 and text[end - 3 : end - 1].isalpha()):
+            break  # a factorial, unless it follows a word: "Seven!", and not n!
         # a LaTeX space such as "\\," goes as a whole
         end -= 2 if start <= end - 2 and text[end - 2] == "\\" else 1
     return start, end

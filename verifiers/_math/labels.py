@@ -79,8 +79,8 @@ def contradicts_itself(named: Named, ask: Ask) -> bool:
 
 def same_named(a: Named, b: Named, ask: Ask) -> Decision:
     """Whether two named values are the same, the names too if both have one."""
-    if contradicts_itself(a, ask):
-        return unequal("chain", "the answer equates different values")
+    if contradicts_itself(a, ask) or contradicts_itself(b, ask):
+        return unequal("chain", "different values are said to be equal")
     pairs = ((x, y) for x in reversed(a.values) for y in reversed(b.values))
     return any_of((_same_under_names(a.names, x, b.names, y, ask) for x, y in pairs), unequal("value", "another value"))
 
@@ -143,7 +143,17 @@ def is_name(node: Node, value: Node) -> bool:
     if isinstance(node, Brackets | Matrix):
         items = node.items if isinstance(node, Brackets) else tuple(item for row in node.rows for item in row)
         return all(isinstance(item, _NAMES) for item in items)
-    return _closed(value) and not _closed(node) and _is_compound_name(node)
+    return _is_derivative(node) or (_closed(value) and not _closed(node) and _is_compound_name(node))
+
+
+def _is_derivative(node: Node) -> bool:
+    """dy/dx"""
+    if not (isinstance(node, Product) and len(node.factors) == 2 and isinstance(node.factors[1], Power)):
+        return False
+    parts = (node.factors[0], node.factors[1].base)
+    return node.factors[1].exponent == MINUS_ONE and all(
+        isinstance(part, Product) and len(part.factors) == 2 and part.factors[0] == Symbol("d") for part in parts
+    )
 
 
 def _is_compound_name(node: Node) -> bool:
@@ -166,7 +176,9 @@ def _is_plain_term(node: Node) -> bool:
 def _is_plain_factor(node: Node) -> bool:
     if isinstance(node, Power) and node.exponent == MINUS_ONE:
         node = node.base
-    return isinstance(node, _NAMES)
+    return isinstance(node, _NAMES) or (
+        isinstance(node, Product) and all(isinstance(one, _NAMES) for one in node.factors)
+    )
 
 
 def _same_name(a: Node, b: Node) -> bool:

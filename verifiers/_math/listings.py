@@ -49,6 +49,8 @@ def _is_several(node: Node) -> bool:
 
 
 def _items(node: Node, ask: Ask) -> list[Node]:
+    if isinstance(node, Relation) and node.signs == ("in",) and isinstance(node.sides[1], Braces):
+        node = node.sides[1]
     if isinstance(node, Listing | Braces):
         return _regrouped(list(node.items))
     if ask.policy.brackets == "ignore" and isinstance(node, Brackets):

@@ -14,13 +14,14 @@ from guerdon.verifiers._math.judging import Ask, in_order, unequal
 from guerdon.verifiers._math.rewriting import minus, names_in, rewritten
 from guerdon.verifiers._math.scalars import is_scalar
 from guerdon.verifiers._math.structure import substitute
-from guerdon.verifiers._math.tree import Brackets, Constant, Matrix, Node, Number, Product, Sum, Symbol
+from guerdon.verifiers._math.tree import Brackets, Call, Constant, Matrix, Node, Number, Product, Sum, Symbol
 
 _UNIT_VECTORS = ("i", "j", "k")
 
 
 def ordered_rule(answer: Node, reference: Node, ask: Ask) -> Decision | None:
     """At least one side is in brackets, or a matrix."""
+    answer, reference = _transposed(answer), _transposed(reference)
     if isinstance(answer, Matrix) and isinstance(reference, Matrix):
         return _same_rows(answer.rows, reference.rows, ask)
     if not isinstance(answer, Brackets | Matrix) and not isinstance(reference, Brackets | Matrix):
@@ -64,6 +65,16 @@ def _alone(node: Node) -> Node:
     return node.items[0] if isinstance(node, Brackets) and len(node.items) == 1 and node.opens != "<" else node
 
 
+def _transposed(node: Node) -> Node:
+    """A transpose that is only written down."""
+    if not (isinstance(node, Call) and node.name == "transpose"):
+        return node
+    (inside,) = node.arguments
+    if isinstance(inside, Matrix):
+        return Matrix(tuple(zip(*inside.rows, strict=True)))
+    return Matrix(tuple((item,) for item in inside.items)) if isinstance(inside, Brackets) else node
+
+
 def _rows(node: Node) -> tuple[tuple[Node, ...], ...] | None:
     """The rows of a matrix, or of [[1, 2], [3, 4]]."""
     if isinstance(node, Matrix):
@@ -88,7 +99,7 @@ def _vector(node: Node, other: Node) -> tuple[Node, ...] | None:
 
 def _in_unit_vectors(node: Node, size: int) -> tuple[Node, ...] | None:
     """The coefficients of i, j, k in a sum that is linear in them."""
-    node = rewritten(node, lambda part: Symbol("i") if part == Constant("i") else part)
+    node = rewritten(node, _unit_vector)
     units = _UNIT_VECTORS[:size]
     if not names_in(node) & set(units):
         return None
@@ -96,3 +107,12 @@ def _in_unit_vectors(node: Node, size: int) -> tuple[Node, ...] | None:
     parts = tuple(substitute(node, {other: one if other == unit else zero for other in units}) for unit in units)
     again = Sum(tuple(Product((part, Symbol(unit))) for part, unit in zip(parts, units, strict=True)))
     return parts if same_value(minus(node, again), zero).equal else None
+
+
+def _unit_vector(part: Node) -> Node:
+    r"""``\mathbf{i}`` and a plain i as the same unit vector."""
+    if part == Constant("i"):
+        return Symbol("i")
+    if isinstance(part, Symbol) and part.name.startswith("unit vector "):
+        return Symbol(part.name.removeprefix("unit vector "))
+    return part

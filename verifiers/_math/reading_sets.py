@@ -10,7 +10,7 @@ from typing import TypeAlias
 from guerdon.verifiers._math.labels import is_name
 from guerdon.verifiers._math.linear import solved
 from guerdon.verifiers._math.realsets import ALL, EMPTY, Line, RealSet, UnorderedError, ray
-from guerdon.verifiers._math.rewriting import MINUS_ONE, free_names
+from guerdon.verifiers._math.rewriting import MINUS_ONE
 from guerdon.verifiers._math.scalars import is_scalar
 from guerdon.verifiers._math.tree import (
     Braces,
@@ -42,7 +42,7 @@ _NAMED = {
     "R*": RealSet((_ZERO,), (True, False, True)),
 }
 _MIRRORED: dict[Sign, Sign] = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!=", "=": "="}
-_SIDES_OF = {"x", "y", "z", "t"}
+_VARIABLES = {"x", "y", "z", "t"}
 
 
 class _NoSetError(Exception):
@@ -122,7 +122,7 @@ class _Reader:
 
     def _listing(self, node: Listing) -> Read:
         """ "x < 1 or x > 3" is a union, "x > 1, x < 3" an intersection, and "x < 1 and x > 3" can only mean a union."""
-        parts = [self.read(item) for item in node.items]
+        parts = [self.read(item) for item in _spelled_out(node.items)]
         names = {name for name, _ in parts if name is not None}
         if len(names) > 1:
             raise _NoSetError
@@ -138,6 +138,8 @@ class _Reader:
                 raise _NoSetError
             inside = self.read(node.sides[1])[1]
             return node.sides[0], inside if node.signs == ("in",) else self.line.difference(ALL, inside)
+        if between := self._between(node):
+            return between
         names: set[Node] = set()
         found = ALL
         for (left, right), sign in zip(pairwise(node.sides), node.signs, strict=True):
@@ -148,13 +150,27 @@ class _Reader:
             raise _NoSetError
         return names.pop(), found
 
+    def _between(self, node: Relation) -> Read | None:
+        """a < x < b, where the order of a and b need not be known."""
+        rising = set(node.signs) <= {"<", "<="}
+        if len(node.signs) != 2 or not (rising or set(node.signs) <= {">", ">="}):
+            return None
+        low, name, high = node.sides if rising else node.sides[::-1]
+        if not (is_scalar(low) and is_scalar(high) and is_name(name, Listing((low, high)))):
+            return None
+        if low == _BELOW or high == _INFINITY:
+            return None
+        first, second = node.signs if rising else node.signs[::-1]
+        found = self.line.interval(low, high, low_closed="=" in first, high_closed="=" in second)
+        return None if found is None else (name, found)
+
     def _comparison(self, left: Node, sign: Sign, right: Node) -> tuple[Node, RealSet]:
         if sign not in _MIRRORED or not (is_scalar(left) and is_scalar(right)):
             raise _NoSetError
         if self.solve and (linear := solved(left, right, self.deadline)):
             left, right, rises = linear
             sign = sign if rises else _MIRRORED[sign]
-        if not is_name(left, right) or (_is_end(left) and not _is_end(right)):
+        if not is_name(left, right) or _bounds(left, right):
             left, sign, right = right, _MIRRORED[sign], left
         if not is_name(left, right) or right in (_INFINITY, _BELOW):
             raise _NoSetError
@@ -164,9 +180,21 @@ class _Reader:
         return left, ray(right, above=sign in (">", ">="), closed=sign in ("<=", ">="))
 
 
-def _is_end(node: Node) -> bool:
+def _spelled_out(items: tuple[Node, ...]) -> list[Node]:
+    """x != 1, 2 as x != 1 and x != 2."""
+    found: list[Node] = []
+    for item in items:
+        before = found[-1] if found else None
+        if isinstance(before, Relation) and before.signs == ("!=",) and is_scalar(item):
+            item = Relation((before.sides[0], item), before.signs)
+        found.append(item)
+    return found
+
+
+def _bounds(left: Node, right: Node) -> bool:
     """In a < x, x is what is bounded."""
-    return bool(free_names(node)) and not (isinstance(node, Symbol) and node.name in _SIDES_OF)
+    usual = [isinstance(side, Symbol) and side.name in _VARIABLES for side in (left, right)]
+    return usual == [False, True]
 
 
 def _known(found: RealSet | None) -> RealSet:

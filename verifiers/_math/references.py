@@ -11,7 +11,7 @@ from typing import Any
 from guerdon.verifiers._answer import MARKED, find_answer
 from guerdon.verifiers._text import trim
 
-_MARKS = ("\\boxed", "\\fbox", "####", "<answer>")
+_MARKS = ("\\boxed", "\\fbox", "<answer>")
 _NO_ANSWERS = frozenset({"", "n/a", "na", "i don't know", "i do not know", "unknown", "null", "nan"})
 
 
@@ -44,6 +44,9 @@ def _text(reference: Any) -> str | None:
 @lru_cache(maxsize=4_096)
 def _answer_in(text: str) -> str | None:
     """The final answer of a solution; the whole text if nothing in it is marked as one."""
+    _, hashes, after = text.rpartition("####")
+    if hashes:  # the mark of GSM8K, wherever in the line it stands
+        text = after
     if any(mark in text for mark in _MARKS):
         return find_answer(text, styles=MARKED).text
     return text[slice(*trim(text))]

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from guerdon.verifiers._math.decision import Decision
 from guerdon.verifiers._math.identity import same_value, sign
 from guerdon.verifiers._math.judging import Ask, all_of, any_of, equal, in_any_order, in_order, unequal
-from guerdon.verifiers._math.labels import named, same_named
+from guerdon.verifiers._math.labels import named, same_named, same_names
 from guerdon.verifiers._math.polynomials import polynomial
 from guerdon.verifiers._math.rewriting import free_names, minus, over, rewritten
 from guerdon.verifiers._math.structure import exact, substitute
@@ -45,13 +45,13 @@ def relation_rule(answer: Node, reference: Node, ask: Ask) -> Decision | None:
     if not (isinstance(answer, Relation) or isinstance(reference, Relation)):
         return None
     a, b = named(answer), named(reference)
-    as_curves = isinstance(answer, Relation) and isinstance(reference, Relation) and not (a.names and b.names)
     decisions = []
     if a.values != (answer,) or b.values != (reference,):
         decisions.append(same_named(a, b, ask))
-        as_curves = as_curves or decisions[0].stage == "names"
-    if as_curves and isinstance(answer, Relation) and isinstance(reference, Relation):
-        decisions.append(same_relation(answer, reference, ask))
+    if isinstance(answer, Relation) and isinstance(reference, Relation):
+        of_one_name = a.names and b.names and same_names(a.names, b.names)
+        if not of_one_name or len(answer.signs) > 1:
+            decisions.append(same_relation(answer, reference, ask))
     return any_of(decisions, decisions[0] if decisions else unequal("kinds", "a relation against something else"))
 
 

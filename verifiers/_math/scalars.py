@@ -43,10 +43,16 @@ def is_scalar(node: Node) -> bool:
 def same_scalar(answer: Node, reference: Node, ask: Ask) -> Decision:
     """Any two values."""
     decision = _same(_with_names(answer, reference, ask), reference, ask)
+    if decision.equal is None and has(answer, _has_no_value) != has(reference, _has_no_value):
+        decision = unequal("kinds", "another kind of answer")
     if decision.equal:
         return decision
     allowed = (_within(answer, reference, *allowance, ask) for allowance in _allowances(answer, reference, ask))
     return any_of(allowed, decision)
+
+
+def _has_no_value(part: Node) -> bool:
+    return not is_scalar(part)
 
 
 def _same(answer: Node, reference: Node, ask: Ask) -> Decision:

@@ -16,7 +16,9 @@ from guerdon.verifiers.math import verify
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "cases.jsonl").read_text().splitlines()]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['kind']}: {row['reference'][:30]} | {row['response'][:40]}")
+@pytest.mark.parametrize(
+    "row", ROWS, ids=lambda row: f"{row['kind']}: {row['reference'][:30]} | {row['response'][:40]}"
+)
 def test_a_row_is_judged_as_it_says(row: dict[str, object]) -> None:
     score = verify(str(row["response"]), row["reference"])
     assert score.status == "ok", score.reason
@@ -28,7 +30,9 @@ def test_half_of_the_rows_are_near_misses() -> None:
     assert 0.45 < sum(row["equal"] for row in ROWS) / len(ROWS) < 0.55
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['kind']}: {row['reference'][:30]} | {row['response'][:40]}")
+@pytest.mark.parametrize(
+    "row", ROWS, ids=lambda row: f"{row['kind']}: {row['reference'][:30]} | {row['response'][:40]}"
+)
 def test_the_verdict_is_the_same_with_the_sides_changed(row: dict[str, str]) -> None:
     """Except under the one default policy that tells the sides apart, that of a rounded reference."""
     if not row["response"].startswith("\\boxed{"):

@@ -1,0 +1,111 @@
+"""Lists, sets, tuples, vectors and matrices: what may change places and what may not."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+Same = Callable[..., bool | None]
+
+
+def test_a_list_is_unordered_and_counts_its_repeats(same: Same) -> None:
+    assert same("1, 2, 3", "3, 1, 2") is True
+    assert same("1, 1, 2", "2, 1, 1") is True
+    assert same("1, 1, 2", "1, 2") is False
+    assert same("1, 1, 2", "1, 2, 2") is False
+    assert same("1, 2", "1, 2, 3") is False
+
+
+def test_a_set_counts_nothing_twice_and_is_as_good_as_a_list(same: Same) -> None:
+    assert same(r"\{1, 1, 2\}", r"\{2, 1\}") is True
+    assert same(r"\{2, \sqrt{4}, 5\}", r"\{5, 2\}") is True
+    assert same(r"\{1, 2\}", "2, 1") is True
+    assert same(r"\{5\}", "5") is True
+    assert same(r"\{1, 2\}", r"\{1, 2, 3\}") is False
+
+
+@pytest.mark.parametrize("a", ["(1, 2)", "[1, 2]", r"\{1, 2\}", "(1, 2, 3)", "[1, 2, 3]", r"\{1, 2, 3\}"])
+def test_brackets_tell_answers_apart(same: Same, a: str) -> None:
+    for b in ("(1, 2)", "[1, 2]", r"\{1, 2\}", "(1, 2, 3)", "[1, 2, 3]", r"\{1, 2, 3\}"):
+        assert same(a, b) is (a == b)
+
+
+def test_a_tuple_is_ordered_and_its_items_are_answers(same: Same) -> None:
+    assert same(r"(\frac12, -3)", "(0.5, -3)") is True
+    assert same("(1, 2)", "(2, 1)") is False
+    assert same("(1, (2, 3))", "(1, (2, 3.0))") is True
+    assert same("(1, 2), (3, 4)", "(3, 4), (1, 2)") is True
+    assert same("(1, 2), (3, 4)", "(1, 4), (3, 2)") is False
+
+
+def test_long_lists_are_matched_whatever_their_order(same: Same) -> None:
+    rng = random.Random(7)
+    items = [rf"\sqrt{{{n}}}" for n in range(2, 32)]
+    others = [rf"{n}^{{1/2}}" for n in range(2, 32)]
+    rng.shuffle(others)
+    assert same(", ".join(items), ", ".join(others)) is True
+    others[3] = "7"
+    assert same(", ".join(items), ", ".join(others)) is False
+
+
+def test_values_with_names_of_their_own_go_by_their_names(same: Same) -> None:
+    assert same("p = 5, q = 2", "q = 2, p = 5") is True
+    assert same("p = 5, q = 2", "p = 2, q = 5") is False
+    assert same("p = 5, q = 2", "5, 2") is True
+    assert same("p = 5, q = 2", "2, 5") is False
+    assert same("p = 5, q = 2", "(5, 2)") is True
+    assert same("(p, q) = (5, 2)", "q = 2, p = 5") is True
+    assert same("(p, q) = (5, 2)", "(5, 2)") is True
+    assert same("(p, q) = (5, 2)", "(q, p) = (2, 5)") is True
+    assert same("p = 5, q = 2", "p = 5, r = 2") is False
+    assert same("x = y = 2", "x = 2, y = 2") is True
+    assert same("x = 1, y = 2 or x = 3, y = 4", "(3, 4), (1, 2)") is True
+
+
+def test_one_name_for_all_values_is_dropped(same: Same) -> None:
+    assert same("x = 1, x = 2", "2, 1") is True
+    assert same(r"x = 1 \text{ or } x = 2", r"\{1, 2\}") is True
+    assert same("n = 2, 3, 4", "4, 3, 2") is True
+    assert same(r"x \in \{1, 2\}", "x = 2, x = 1") is True
+    assert same("x = 1, x = 2", "y = 1, y = 2") is False
+    assert same("7 goats and 4 toy helicopters", "7, 4") is True
+    assert same("7 goats and 4 toy helicopters", "4, 7") is False
+
+
+def test_plus_minus_stands_for_both_signs(same: Same) -> None:
+    assert same(r"1 \pm \sqrt{19}", r"1 - \sqrt{19}, 1 + \sqrt{19}") is True
+    assert same(r"1 \pm \sqrt{19}", r"1 + \sqrt{19}") is False
+    assert same(r"x = \pm 2", r"\{-2, 2\}") is True
+    assert same(r"(\pm 1, \pm 2)", "(1,2), (1,-2), (-1,2), (-1,-2)") is True
+    assert same(r"(\pm 1, \mp 2)", "(1,-2), (-1,2)") is True
+    assert same(r"(\pm 1, \mp 2)", "(1,2), (-1,-2)") is False
+    assert same(r"0, \pm 1", "-1, 0, 1") is True
+
+
+@pytest.mark.parametrize(
+    "b", [r"\langle 1, -2 \rangle", r"\begin{bmatrix} 1 \\ -2 \end{bmatrix}", r"\mathbf{i} - 2\mathbf{j}", "[1, -2]^T"]
+)
+def test_a_vector_has_many_notations(same: Same, b: str) -> None:
+    assert same(r"\begin{pmatrix} 1 \\ -2 \end{pmatrix}", b) is True
+    assert same(r"\begin{pmatrix} -2 \\ 1 \end{pmatrix}", b) is False
+    assert same(r"\{1, -2\}", b) is False
+
+
+def test_a_matrix_is_its_entries_in_their_places(same: Same) -> None:
+    a = r"\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}"
+    assert same(a, r"\begin{bmatrix} 1 & \sqrt{4} \\ 3.0 & 4 \end{bmatrix}") is True
+    assert same(a, "[[1, 2], [3, 4]]") is True
+    assert same(a, r"\begin{pmatrix} 1 & 3 \\ 2 & 4 \end{pmatrix}") is False
+    assert same(a, r"\begin{pmatrix} 1 & 2 & 3 & 4 \end{pmatrix}") is False
+    assert same(r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}", r"\begin{pmatrix} 1 & 2 \end{pmatrix}") is False
+
+
+def test_a_condition_on_the_only_value_may_be_left_out(same: Same) -> None:
+    assert same(r"k\pi, k \in \mathbb{Z}", r"k\pi") is True
+    assert same(r"f(x) = 1 \text{ for all } x \in \mathbb{Q}", "f(x) = 1") is True
+    assert same(
+        r"\begin{cases} 1 & x > 0 \\ 2 & x < 0 \end{cases}", r"\begin{cases} 2 & x < 0 \\ 1 & x > 0 \end{cases}"
+    )
+    assert same(r"\begin{cases} 1 & x > 0 \\ 2 & x < 0 \end{cases}", "1") is False

@@ -1,0 +1,173 @@
+"""The math verifier as a whole: what is right, what is wrong, what is unscored, and what a score says of it."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from guerdon import verifiers
+from guerdon.rewards import Sample
+from guerdon.verifiers._math import decide as deciding
+from guerdon.verifiers._math.decision import Decision, Outcome
+from guerdon.verifiers.math import explain, verify
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [42, 42.0, Decimal("42"), Fraction(84, 2), "42", " $42$. ", "6 * 7 = 42 #### 42", r"So \boxed{42}.", ["41", "42"]],
+)
+def test_a_reference_may_come_in_many_forms(reference: Any) -> None:
+    assert verify(r"\boxed{42}", reference).value == 1
+    assert verify(r"\boxed{43}", reference).value == 0
+
+
+@pytest.mark.parametrize(
+    "reference",
+    ["", "  ", None, math.nan, math.inf, object(), {"answer": 42}, [], ["42", None], "n/a", r"So \boxed{}."],
+)
+def test_a_reference_that_holds_no_answer_is_not_the_response_s_fault(reference: Any) -> None:
+    score = verify(r"\boxed{42}", reference)
+    assert (score.value, score.status) == (None, "not_applicable")
+
+
+@pytest.mark.parametrize("reference", [r"\frac{1}{", "3 +", "(1, 2", r"\foo{3}"])
+def test_a_reference_that_cannot_be_read_gives_no_verdict_of_either_kind(reference: str) -> None:
+    for response in (r"\boxed{42}", r"\boxed{x+1}", r"\boxed{\text{no idea}}"):
+        score = verify(response, reference)
+        assert (score.value, score.status) == (None, "not_applicable")
+        assert "reference cannot be read" in score.reason
+
+
+@pytest.mark.parametrize("text", [r"2,3, \underbrace{2\cdots 2}_{n} 1", r"\foo{3} \star \bar\baz"])
+def test_the_same_text_is_the_same_answer_even_where_it_cannot_be_read(text: str) -> None:
+    assert verify(rf"\boxed{{{text}}}", text).value == 1
+
+
+def test_a_reference_over_a_limit_is_refused_and_an_answer_over_it_is_wrong() -> None:
+    score = verify(r"\boxed{3}", "7" * 5_000)
+    assert (score.value, score.status) == (None, "refused")
+    score = verify(rf"\boxed{{{'7' * 5_000}}}", "3")
+    assert (score.value, score.status) == (0, "ok")
+    assert verify(r"\boxed{1e999999999}", "3").value == 0
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "",
+        "I give up.",
+        r"\boxed{}",
+        r"\boxed{\frac{1}{",
+        r"\boxed{\frac{1}{}}",
+        r"\boxed{\text{same as the reference}}",
+        r"\boxed{__import__('os').getpid()*0+42}",
+        r"\boxed{42 \text{ or } 43}",
+        r"\boxed{41, 42, 43}",
+        r"<think>\boxed{42}</think>",
+    ],
+)
+def test_a_response_without_the_answer_is_wrong_with_a_reason(response: str) -> None:
+    score = verify(response, "42")
+    assert (score.value, score.status) == (0, "ok")
+    assert score.reason
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [("timeout", "timeout"), ("refused", "refused"), ("error", "error"), ("abstained", "ok")],
+)
+def test_what_cannot_be_told_is_unscored_with_its_status(
+    monkeypatch: pytest.MonkeyPatch, status: str, outcome: Outcome
+) -> None:
+    monkeypatch.setattr(deciding, "compare", lambda *_: Decision(None, "symbolic", "no verdict", status=outcome))
+    score = verify(r"\boxed{x^{19} + 1}", "1 + x^{19} + 0y")
+    assert (score.value, score.status, score.reason) == (None, status, "no verdict")
+    assert score.details["stage"] == "symbolic"
+
+
+def test_details_say_what_was_found_and_how_it_was_decided() -> None:
+    score = verify(r"Hence $x = \boxed{\frac{2}{4}}$.", "1/2")
+    details = score.details
+    assert details["answer"] == r"\frac{2}{4}"
+    assert details["span"] == (18, 29)
+    assert (details["style"], details["flags"], details["kind"]) == ("boxed", (), "fraction")
+    assert details["stage"] == "number"
+    assert 0 <= details["ms"] < 10_000
+
+
+@pytest.mark.parametrize(
+    ("reference", "kind"),
+    [
+        ("42", "integer"),
+        (r"\frac{1}{2}", "fraction"),
+        ("0.5", "decimal"),
+        (r"50\%", "percent"),
+        (r"2\pi", "constant"),
+        ("1 + 2i", "complex"),
+        ("x + 1", "expression"),
+        ("x = 5", "integer"),
+        ("x + 2y = 5", "equation"),
+        ("x < 3", "inequality"),
+        ("f(x) = x^2", "function"),
+        ("(1, 2]", "interval"),
+        ("(1, 2)", "tuple"),
+        (r"\{1, 2\}", "set"),
+        ("1, 2", "list"),
+        (r"1 \pm \sqrt{2}", "plus-minus"),
+        (r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}", "vector"),
+        (r"\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}", "matrix"),
+        (r"5\text{ cm}", "quantity"),
+        (r"\$5", "money"),
+        (r"30^\circ", "angle"),
+        ("3:4", "ratio"),
+        ("204_5", "base"),
+        (r"\text{(B)}", "choice"),
+        (r"\text{Evelyn}", "text"),
+        (r"x \equiv 1 \pmod 3", "congruence"),
+    ],
+)
+def test_the_kind_is_that_of_the_reference(reference: str, kind: str) -> None:
+    assert verify(r"\boxed{\zeta(17) + 1}", reference).details["kind"] == kind
+
+
+def test_the_verdict_is_the_same_from_a_batch_and_from_a_copy() -> None:
+    math_verifier = verifiers.load("math", units="match")
+    samples = [Sample("", rf"\boxed{{{n}/2}}", str(n / 2)) for n in range(20)] * 3
+    samples += [Sample("", r"\boxed{5\text{ cm}}", r"50\text{ mm}")]
+    batch = math_verifier.score(samples)
+    assert [score.value for score in batch] == [1.0] * 60 + [0.0]
+    assert [score.value for score in pickle.loads(pickle.dumps(math_verifier)).score(samples)] == [
+        score.value for score in batch
+    ]
+
+
+def test_the_version_changes_with_the_options() -> None:
+    assert verifiers.load("math").version != verifiers.load("math", units="match").version
+    assert verifiers.load("math").version == verifiers.load("math").version
+
+
+def test_an_explanation_shows_how_both_sides_were_read() -> None:
+    lines = explain(r"\boxed{x > \frac{6}{2}}", r"(3, \infty)")
+    assert lines["read as"].startswith("inequality: x > ")
+    assert lines["expected"] == "tuple: (3, infinity)"
+    assert "unread" in explain(r"\boxed{\frac{1}{}}", "3")["read as"]
+    assert explain("", "3") == {"expected": "integer: 3"}
+
+
+@pytest.mark.parametrize("answer", ["A", "(A)", r"\text{A}", "A.", "(A) 12", "A: the first", "option A"])
+def test_a_choice_may_come_in_any_dress(answer: str) -> None:
+    assert verify(rf"\boxed{{{answer}}}", "A").value == 1
+    assert verify(rf"\boxed{{{answer}}}", "B").value == 0
+    assert verify(rf"\boxed{{{answer}}}", "12").value == 0
+
+
+def test_a_letter_is_a_variable_too() -> None:
+    assert verify(r"\boxed{a}", "A").value == 0
+    assert verify(r"\boxed{C + x}", "x + C").value == 1
+    assert verify(r"\boxed{A - 5}", "A").value == 0
+    assert verify(r"\boxed{A = 5}", "5").value == 1
