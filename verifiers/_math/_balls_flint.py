@@ -1,7 +1,7 @@
 """Balls by python-flint: ``arb`` for real numbers, ``acb`` where they leave the real line.
 
-flint's precision is one number for the whole process, so all arithmetic runs under one lock, taken by ``with``, and what
-another user of flint has set is put back. Its functions take a bounded time whatever the argument: a result beyond
+flint's precision is one number for the whole process, so all arithmetic runs under one lock, taken by ``with``, and
+what another user of flint has set is put back. Its functions take a bounded time whatever the argument: a result beyond
 its exponents comes back infinite, and is turned into OversizeError here.
 """
 

@@ -136,7 +136,7 @@ class MpmathField:
             return max(self.exponent(value.real), self.exponent(value.imag))
         if self._may_be_zero(value):
             return 0
-        return max(abs(end[2] + end[3]) for end in value._mpi_)
+        return max(abs(int(end[2] + end[3])) for end in value._mpi_)
 
     def closeness(self, a: Ball, b: Ball) -> Closeness:
         for x, y in zip(self._parts(a), self._parts(b), strict=True):

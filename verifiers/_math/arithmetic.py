@@ -213,17 +213,19 @@ def _rational_power(base: Value, exponent: int | Fraction, scope: Scope) -> Valu
     ball = scope.ball(base)
     if exponent.denominator == 1:
         return field.integer_power(ball, int(exponent))
+    if exponent.denominator == 2:
+        if scope.analytic:
+            need_analytic(base, None, scope)
+        root = field.unary("sqrt", ball, real=scope.real)
+        return root if exponent.numerator == 1 else field.integer_power(root, exponent.numerator)
     sign = scope.sign(base)
     if sign == -1 and exponent.denominator % 2 and not scope.principal:
         scope.met |= MET_REAL_ROOT
         size = _rational_power(-ball, exponent, scope)
         return -size if exponent.numerator % 2 else size
-    need_analytic(base, sign, scope)
-    if exponent.denominator == 2:
-        root = field.unary("sqrt", ball, real=scope.real)
-        return root if exponent.numerator == 1 else field.integer_power(root, exponent.numerator)
     if scope.real and sign != 1:
         raise UndefinedError("no real number")
+    need_analytic(base, sign, scope)
     return field.power(ball, scope.ball(exponent))
 
 

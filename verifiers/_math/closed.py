@@ -132,7 +132,7 @@ def _unequal(stage: str, x: Value, y: Value, scope: Scope) -> Decision:
 def agrees(x: Value, y: Value, scope: Scope) -> bool:
     """Whether two numbers agree to 12 significant digits."""
     if type(x) in (int, Fraction) and type(y) in (int, Fraction):
-        return abs(x - y) <= max(abs(x), abs(y)) * AGREEING_SHARE
+        return bool(abs(x - y) <= max(abs(x), abs(y)) * AGREEING_SHARE)
     return scope.balls().within(scope.ball(x), scope.ball(y), float(AGREEING_SHARE))
 
 

@@ -86,7 +86,7 @@ class _Former:
         """A product of powers: like bases collected, their exponents added."""
         coefficient = Fraction(1)
         exponents: dict[Node, list[Node]] = {}
-        work = [(part, _ONE) for part in waiting]
+        work: list[tuple[Node, Node]] = [(part, _ONE) for part in waiting]
         while work:
             part, exponent = work.pop()
             self.left -= 1

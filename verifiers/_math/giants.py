@@ -96,10 +96,11 @@ class _Sizes:
         return Giant(sign, self._sum([self.log(x), self.log(y)]))
 
     def _sum(self, terms: list[Large]) -> Large:
-        if not any(isinstance(term, Giant) for term in terms):
-            total = terms[0]
-            for term in terms[1:]:
-                total = total + term
+        balls: list[Ball] = [term for term in terms if not isinstance(term, Giant)]
+        if len(balls) == len(terms):
+            total = balls[0]
+            for ball in balls[1:]:
+                total = total + ball
             return total
         terms = [term for term in terms if isinstance(term, Giant) or self.scope.sign(term) != 0]
         largest = terms[0]

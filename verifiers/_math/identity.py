@@ -46,8 +46,8 @@ _LEAST_TIME = 0.02  # in which a worker can do anything at all
 def same_value(a: Node, b: Node, *, deadline: float | None = None) -> Decision:
     """Whether two values are equal; symmetric. Never raises for trees of values, and ends soon after the deadline.
 
-    deadline: of ``time.monotonic()``; past it nothing can be told, with status ``timeout``. Waiting for a symbolic worker
-    to start does not count.
+    deadline: of ``time.monotonic()``; past it nothing can be told, with status ``timeout``. Waiting for a symbolic
+    worker to start does not count.
     """
     found = same_without_worker(a, b, deadline=deadline)
     if found.equal is not None or found.status == "timeout" or found.stage == GIANT:

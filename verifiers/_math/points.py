@@ -7,7 +7,7 @@ integers make sense take integers. Where the two have no common real point, comp
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -91,13 +91,7 @@ class _Trial:
         to agree."""
         precision = _QUICK if quick else PRECISION
         while precision <= MAX_PRECISION:
-            draws = Draws(seed)
-
-            def draw(draws: Draws = draws) -> Value:
-                value = Fraction(draws.bits(30) | 1, 2**29)
-                return value if point.positive or draws.bits(1) else -value
-
-            scope = self.reading.scope(precision, None, real=real, draw=draw)
+            scope = self.reading.scope(precision, None, real=real, draw=_drawing(Draws(seed), point.positive))
             field = scope.balls()
             with field:
                 scope.symbols = {name: field.ratio(value, ONE) for name, value in point.real.items()} | point.whole
@@ -119,6 +113,16 @@ class _Trial:
             precision *= 2
         self.obstacle = "the values lie too far apart in size to be compared"
         return None
+
+
+def _drawing(draws: Draws, positive: bool) -> Callable[[], Value]:
+    """Values for unknown functions."""
+
+    def draw() -> Value:
+        value = Fraction(draws.bits(30) | 1, 2**29)
+        return value if positive or draws.bits(1) else -value
+
+    return draw
 
 
 def _shown(point: Point) -> str:

@@ -17,6 +17,8 @@ from guerdon.verifiers._math.draws import Draws
 ONE = 2**30
 """Real values are given as integers, in parts of 2^30."""
 
+_FAR = 10**9 * ONE
+_COVERED = (0, 1)  # constants that the regions have on both sides
 _REGIONS: tuple[tuple[float, float, str], ...] = (
     (1.1, 4, "positive"),
     (0.3, 3, "negative"),
@@ -74,7 +76,7 @@ def _real_points(names: Sequence[str], draws: Draws) -> Iterator[Point]:
 
 def _points_around(literals: Collection[Fraction], names: Sequence[str], draws: Draws) -> Iterator[Point]:
     """Beside each constant, between constants and beyond the largest, on both sides of zero."""
-    sizes = sorted({int(abs(literal) * ONE) for literal in literals if 0 < abs(literal) < 10**9})[-8:]
+    sizes = sorted({min(int(abs(literal) * ONE), _FAR) for literal in literals if abs(literal) not in _COVERED})[-8:]
     for size in sizes:
         for eighths in (9, 7, 20):
             for signs in ("positive", "negative"):

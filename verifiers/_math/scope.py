@@ -107,10 +107,11 @@ class Scope:
         """-1, 0 or 1 of a real value, None if it is not certain or not real."""
         kind = type(value)
         if kind is int or kind is Fraction or kind is float:
-            return (value > 0) - (value < 0)
-        if kind is Gaussian or not self.balls().is_real(value):
+            return int(value > 0) - int(value < 0)
+        if kind is Gaussian:
             return None
-        return self.balls().sign(value)
+        field = self.balls()
+        return field.sign(value) if field.is_real(value) else None
 
     def note(self, value: Value) -> None:
         """Keep how far a number lies from 1, in bits."""

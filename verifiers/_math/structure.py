@@ -51,8 +51,8 @@ class Survey:
     """One walk over a tree, or over both sides of a comparison.
 
     symbols: the free ones, in order of appearance. whole: those that stand where only integers make sense: under a
-    factorial, at the end of a sum, in the exponent of a negative number. traits: ``Traits``; most count only where there
-    is a free symbol inside. key: a number that depends on the whole tree. literals: the rational numbers in it.
+    factorial, at the end of a sum, in the exponent of a negative number. traits: ``Traits``; most count only where
+    there is a free symbol inside. key: a number that depends on the whole tree. literals: the rational numbers in it.
     """
 
     __slots__ = ("bound", "key", "literals", "met", "symbols", "traits", "whole")

@@ -1,7 +1,7 @@
 """Trees as JSON and back, for the pipe to the symbolic workers: no pickle, and no class that is not a node.
 
-A node is a list of its kind's name and its fields; a tuple is ``{"t": [...]}``; a fraction is ``{"q": "3/2"}`` with hexadecimal
-digits, which take linear time to write and to read.
+A node is a list of its kind's name and its fields; a tuple is ``{"t": [...]}``; a fraction is ``{"q": "3/2"}`` with
+hexadecimal digits, which take linear time to write and to read.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class Worker:
         line = self._hear(seconds)
         if line == b"":
             raise _GoneError("a symbolic worker has ended")
-        return json.loads(line) if line else None  # type: ignore[no-any-return]
+        return json.loads(line) if line else None
 
     def _hear(self, seconds: float) -> bytes | None:
         """The next line; empty at the end of all lines, None if there was none in time."""
