@@ -32,6 +32,9 @@ except ImportError as error:
 FEWEST = 8
 """Rows below which no map is fitted. It refuses nonsense only; a map to rely on wants some hundred (``choice.py``)."""
 
+TOLERANCE = 1e-8
+"""Of the mean log-loss's gradient. Newton's last step overshoots it; below it there is only rounding."""
+
 MOST_BINS, FEWEST_A_BIN = 10, 10
 
 
@@ -150,10 +153,12 @@ def _logistic(columns: Floats, y: Floats) -> tuple[list[float], float]:
     """Slopes and offset of the logistic regression of fractional labels: each row as a part right and a part wrong."""
     centre, size = columns.mean(axis=0), columns.std(axis=0)
     scaled = (columns - centre) / size  # scores may be in the thousands
+    if max(abs(float((y - 0.5).mean())), float(np.abs((y - 0.5) @ scaled).max()) / len(y)) < TOLERANCE:
+        return [0.0] * columns.shape[1], 0.0  # the coin is the best; scikit-learn's line search warns of no way up
     weights = np.concatenate([y, 1 - y])
     used = weights > 0
     twice, label = np.concatenate([scaled, scaled]), np.repeat([1.0, 0.0], len(y))
-    model = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-8, max_iter=1_000)
+    model = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=TOLERANCE, max_iter=1_000)
     model.fit(twice[used], label[used], sample_weight=weights[used])
     slopes = model.coef_[0] / size
     return slopes.tolist(), float(model.intercept_[0] - slopes @ centre)
