@@ -23,11 +23,13 @@ from guerdon.verifiers._math.scope import (
     Value,
     rule,
 )
-from guerdon.verifiers._math.size import MAX_BITS
+from guerdon.verifiers._math.size import MAX_BITS, check_bits
 from guerdon.verifiers._math.tree import Based, Constant, Node, Number, Power, Product, Sum, Symbol
 
 MAX_BASED_DIGITS = 1_000
 """Python turns text into an integer in quadratic time."""
+
+_SLOW_BITS = 2_048  # of a denominator, from which on a sum of fractions takes long enough to look at the clock
 
 
 @rule(Number)
@@ -82,8 +84,12 @@ def _sum(node: Sum, scope: Scope) -> Value:
     for term in node.terms:
         value = scope.value(term)
         kind = type(value)
-        if kind in EXACT:
-            exactly = exactly + value
+        if kind is int:
+            exactly += value
+        elif kind in EXACT:
+            exactly = exact.check(exactly + value)
+            if kind is Fraction and value.denominator.bit_length() > _SLOW_BITS:
+                scope.check()
         elif kind is float:
             if infinite == -value:
                 raise UndefinedError("infinity minus infinity")
@@ -112,6 +118,8 @@ def _product(node: Product, scope: Scope) -> Value:
             value = scope.value(factor.base)
             if type(value) is int and value:
                 below *= value
+                if below.bit_length() > MAX_BITS:
+                    check_bits(below)
                 continue
             value = inverse(value, scope)
         else:
@@ -119,6 +127,8 @@ def _product(node: Product, scope: Scope) -> Value:
         kind = type(value)
         if kind in EXACT:
             exactly = exactly * value
+            if type(exactly) is not int or exactly.bit_length() > MAX_BITS:
+                exactly = exact.check(exactly)
         elif kind is float:
             infinite = infinite * value if infinite else value
         else:
@@ -153,6 +163,22 @@ def inverse(value: Value, scope: Scope) -> Value:
     if type(value) in EXACT:
         return exact.inverse(value)
     return 0 if type(value) is float else scope.balls().inverse(value)
+
+
+def plus(a: Value, b: Value, scope: Scope) -> Value:
+    """a + b of two finite values."""
+    if type(a) in EXACT and type(b) in EXACT:
+        return exact.check(a + b)
+    x, y = scope.ball(a), scope.ball(b)
+    if scope.tracks:
+        scope.note(x)
+        scope.note(y)
+    return x + y
+
+
+def times(a: Value, b: Value, scope: Scope) -> Value:
+    """a * b of two finite values."""
+    return exact.check(a * b) if type(a) in EXACT and type(b) in EXACT else scope.ball(a) * scope.ball(b)
 
 
 @rule(Power)

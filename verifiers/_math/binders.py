@@ -11,6 +11,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from guerdon.verifiers._math import exact
+from guerdon.verifiers._math.arithmetic import inverse, plus, power, times
 from guerdon.verifiers._math.decision import (
     CannotTellError,
     InexactError,
@@ -19,7 +20,9 @@ from guerdon.verifiers._math.decision import (
     VagueError,
     ValueFailureError,
 )
-from guerdon.verifiers._math.scope import EXACT, Scope, Value, rule
+from guerdon.verifiers._math.functions import magnitude
+from guerdon.verifiers._math.growth import degree_in, geometric_in
+from guerdon.verifiers._math.scope import EXACT, INFINITY, Scope, Value, rule
 from guerdon.verifiers._math.tree import Binder, Call, Cases, Node
 
 MAX_TERMS = 2_000
@@ -52,6 +55,8 @@ def _series(node: Binder, scope: Scope) -> Value:
     if node.low is None or node.high is None:
         raise InexactError("a series without ends")
     low, high = scope.value(node.low), scope.value(node.high)
+    if type(low) is int and high == INFINITY and node.kind == "sum" and geometric_in(node.body, node.variable):
+        return _geometric_sum(node, low, None, scope)
     if float in (type(low), type(high)):
         raise InexactError("an infinite series")
     if type(low) is not int or type(high) is not int:
@@ -61,6 +66,8 @@ def _series(node: Binder, scope: Scope) -> Value:
     if high - low < MAX_TERMS:
         return _term_by_term(node, low, high, scope)
     if node.kind == "sum":
+        if geometric_in(node.body, node.variable):
+            return _geometric_sum(node, low, high, scope)
         return _polynomial_sum(node, low, high, scope)
     return _successive_product(node, low, high, scope)
 
@@ -87,8 +94,6 @@ def _polynomial_sum(node: Binder, low: int, high: int, scope: Scope) -> Value:
 
     That the body is such a polynomial is told from its form; the degree is bounded there, not guessed from values.
     """
-    from guerdon.verifiers._math.polynomials import degree_in
-
     degree = degree_in(node.body, node.variable)
     if degree is None or degree > MAX_DEGREE:
         raise CannotTellError(f"a sum of {high - low + 1:,} terms", "refused")
@@ -102,10 +107,25 @@ def _polynomial_sum(node: Binder, low: int, high: int, scope: Scope) -> Value:
     return total
 
 
+def _geometric_sum(node: Binder, low: int, high: int | None, scope: Scope) -> Value:
+    r"""\sum_{low <= k <= high} c r^k = c r^low (1 - r^n) / (1 - r), with r^n = 0 for an infinite one with |r| < 1."""
+    first, second = _at(node, low, scope), _at(node, low + 1, scope)
+    if type(first) in EXACT and first == 0:
+        return 0
+    ratio = times(second, inverse(first, scope), scope)
+    one_less = plus(1, times(-1, ratio, scope), scope)
+    if high is None:
+        if scope.sign(plus(1, times(-1, magnitude(scope, ratio), scope), scope)) != 1:
+            raise InexactError("a geometric series that does not converge")
+        return times(first, inverse(one_less, scope), scope)
+    if type(one_less) in EXACT and one_less == 0:
+        return times(first, high - low + 1, scope)
+    left = plus(1, times(-1, power(ratio, high - low + 1, scope), scope), scope)
+    return times(times(first, left, scope), inverse(one_less, scope), scope)
+
+
 def _successive_product(node: Binder, low: int, high: int, scope: Scope) -> Value:
     """The product of a + b k, which is b^n Γ(high + 1 + a/b) / Γ(low + a/b), for rational a and b."""
-    from guerdon.verifiers._math.polynomials import degree_in
-
     if degree_in(node.body, node.variable) != 1:
         raise CannotTellError(f"a product of {high - low + 1:,} factors", "refused")
     start, then = _at(node, 0, scope), _at(node, 1, scope)

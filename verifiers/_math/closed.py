@@ -22,6 +22,7 @@ from guerdon.verifiers._math.scope import (
     MET_IMAGINARY,
     MET_OPEN_LOG,
     MET_REAL_ROOT,
+    MET_ROUNDED,
     Scope,
     Value,
 )
@@ -109,8 +110,11 @@ def needed_bits(scope: Scope) -> int:
 
 def compare(x: Value, y: Value, scope: Scope) -> Decision | None:
     """The decision on two values, or None if it takes more bits."""
+    if scope.met & MET_ROUNDED and scope.balls().precision < max(PRECISION, needed_bits(scope)):
+        return None
     if type(x) in EXACT and type(y) in EXACT:
-        return Decision(True, "exact") if x == y else _unequal("exact", x, y, scope)
+        stage = f"numeric-{scope.balls().precision}" if scope.met & MET_ROUNDED else "exact"
+        return Decision(True, stage) if x == y else _unequal(stage, x, y, scope)
     if float in (type(x), type(y)):
         return Decision(type(x) is type(y) and x == y, "exact", "infinite")
     field = scope.balls()

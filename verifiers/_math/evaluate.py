@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from guerdon.verifiers._math import arithmetic, binders, exact, functions
-from guerdon.verifiers._math.decision import CannotTellError, UnboundError, UndefinedError, VagueError
+from guerdon.verifiers._math.decision import CannotTellError, UnboundError, UndefinedError
 from guerdon.verifiers._math.scope import EXACT, Scope, Value, rule
 from guerdon.verifiers._math.tree import Apply, Cases, Node, Quantity, Relation
 
@@ -71,14 +71,12 @@ def _cases(node: Cases, scope: Scope) -> Value:
 
 
 def holds(condition: Node, scope: Scope) -> bool:
-    """Whether a chain of comparisons is true. Raises VagueError where that is not certain."""
+    """Whether a chain of comparisons is true. Raises InexactError where that is not certain."""
     if type(condition) is not Relation or not all(sign in _TRUE_FOR for sign in condition.signs):
         raise CannotTellError("a case whose condition is no comparison")
     sides = [scope.value(side) for side in condition.sides]
     for left, sign, right in zip(sides, condition.signs, sides[1:], strict=False):
-        order = scope.sign(difference(left, right, scope))
-        if order is None:
-            raise VagueError("a condition that is not certain")
+        order = functions.sign(scope, difference(left, right, scope))
         if order not in _TRUE_FOR[sign]:
             return False
     return True

@@ -151,7 +151,8 @@ def _arccot(scope: Scope, x: Value) -> Value:
     return quarter + -scope.ball(_elementary("arctan", x, scope))
 
 
-def _abs(scope: Scope, x: Value) -> Value:
+def magnitude(scope: Scope, x: Value) -> Value:
+    """|x|."""
     kind = type(x)
     if kind is int or kind is Fraction or kind is float:
         return abs(x)
@@ -166,13 +167,16 @@ def _abs(scope: Scope, x: Value) -> Value:
     return scope.balls().unary("abs", x, real=False)
 
 
-def _sign(scope: Scope, x: Value) -> Value:
-    sign = scope.sign(x)
-    if sign is not None:
-        return sign
+def sign(scope: Scope, x: Value) -> Value:
+    """-1, 0 or 1 of a real value, z / |z| of a complex one."""
+    certain = scope.sign(x)
+    if certain is not None:
+        return certain
+    if type(x) not in EXACT and scope.balls().is_real(x) and scope.rounded(x) == 0:
+        return 0
     if type(x) in EXACT or not scope.balls().is_real(x):
-        return scope.ball(x) * scope.balls().inverse(scope.ball(_abs(scope, x)))
-    raise VagueError("the sign of what may be zero")
+        return scope.ball(x) * scope.balls().inverse(scope.ball(magnitude(scope, x)))
+    raise InexactError("the sign of what may be zero")
 
 
 def _floor(scope: Scope, x: Value) -> Value:
@@ -185,7 +189,9 @@ def _floor(scope: Scope, x: Value) -> Value:
         raise UndefinedError("the floor of no finite real number")
     whole = scope.balls().floor(x)
     if whole is None:
-        raise VagueError("the floor of what may be an integer")
+        whole = scope.rounded(x)
+    if whole is None:
+        raise InexactError("the floor of what may be an integer")
     return whole
 
 
@@ -329,8 +335,8 @@ _RULES: dict[str, Callable[..., Value]] = {
     "arccot": _arccot,
     "arcsec": lambda scope, x: _elementary("arccos", inverse(x, scope), scope),
     "arccsc": lambda scope, x: _elementary("arcsin", inverse(x, scope), scope),
-    "abs": _abs,
-    "sign": _sign,
+    "abs": magnitude,
+    "sign": sign,
     "floor": _floor,
     "ceil": _ceil,
     "frac": _frac,

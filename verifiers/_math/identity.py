@@ -31,7 +31,19 @@ from guerdon.verifiers._math.giants import differ
 from guerdon.verifiers._math.points import same_at_points
 from guerdon.verifiers._math.polynomials import polynomial, same_rational_function
 from guerdon.verifiers._math.structure import Survey, Traits, exact, free_symbols, is_closed, substitute
-from guerdon.verifiers._math.tree import Node, Number
+from guerdon.verifiers._math.tree import (
+    Apply,
+    Binder,
+    Call,
+    Constant,
+    Node,
+    Number,
+    Power,
+    Product,
+    Sum,
+    Symbol,
+    walk,
+)
 
 __all__ = ["exact", "free_symbols", "is_closed", "order", "polynomial", "same_value", "sign", "substitute"]
 
@@ -40,6 +52,7 @@ GIANT = "giant"
 TIME_LIMIT = 0.5
 """Seconds of wall time that the symbolic stage may take."""
 
+_FOR_SYMPY = (Number, Symbol, Sum, Product, Power, Constant, Call, Apply, Binder)
 _LEAST_TIME = 0.02  # in which a worker can do anything at all
 
 
@@ -50,7 +63,7 @@ def same_value(a: Node, b: Node, *, deadline: float | None = None) -> Decision:
     worker to start does not count.
     """
     found = same_without_worker(a, b, deadline=deadline)
-    if found.equal is not None or found.status == "timeout" or found.stage == GIANT:
+    if found.equal is not None or found.status == "timeout" or found.stage == GIANT or not (_is_for_sympy(a, b)):
         return found
     left = TIME_LIMIT if deadline is None else min(TIME_LIMIT, deadline - time.monotonic())
     if left < _LEAST_TIME:
@@ -59,6 +72,11 @@ def same_value(a: Node, b: Node, *, deadline: float | None = None) -> Decision:
 
     settled = settle(a, b, left)
     return settled if settled.equal is not None or settled.status != "ok" else replace(settled, reason=found.reason)
+
+
+def _is_for_sympy(*sides: Node) -> bool:
+    """Whether the symbolic stage knows all kinds of nodes here, so that it is worth a process."""
+    return all(isinstance(part, _FOR_SYMPY) for side in sides for part in walk(side))
 
 
 def same_without_worker(a: Node, b: Node, *, deadline: float | None = None) -> Decision:
@@ -90,7 +108,10 @@ def _by_value(a: Node, b: Node, deadline: float | None) -> Decision:
         return same_number(a, b, reading)
     except UnboundError:
         both = Survey()
-    degree, other = both.take(a), both.take(b)
+    degree = both.take(a)
+    key, both.key = both.key, 0
+    other = both.take(b)
+    both.key = (both.key + key) % 2**64  # the same for (b, a)
     if degree >= 0 and other >= 0:
         equal = same_rational_function(a, b, degree + other, both.symbols, both.key, deadline)
         if equal or (equal is False and not both.traits & Traits.DIGITS):

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from guerdon.verifiers._math import exact
-from guerdon.verifiers._math.arithmetic import power
+from guerdon.verifiers._math.arithmetic import plus, power, times
 from guerdon.verifiers._math.decision import CannotTellError, UndefinedError
-from guerdon.verifiers._math.scope import EXACT, Scope, Value
+from guerdon.verifiers._math.scope import Scope, Value
 from guerdon.verifiers._math.tree import Brackets, Call, Matrix, Node
 
 MAX_SIDE = 8
@@ -30,14 +29,6 @@ def _square(node: Call, scope: Scope) -> list[list[Value]]:
     return rows
 
 
-def _plus(a: Value, b: Value, scope: Scope) -> Value:
-    return exact.check(a + b) if type(a) in EXACT and type(b) in EXACT else scope.ball(a) + scope.ball(b)
-
-
-def _times(a: Value, b: Value, scope: Scope) -> Value:
-    return exact.check(a * b) if type(a) in EXACT and type(b) in EXACT else scope.ball(a) * scope.ball(b)
-
-
 def _determinant(node: Call, scope: Scope) -> Value:
     rows = _square(node, scope)
     if len(rows) > MAX_SIDE:
@@ -49,9 +40,9 @@ def _determinant(node: Call, scope: Scope) -> Value:
         for taken, minor in minors.items():
             for column in set(range(len(rows))) - taken:
                 odd = sum(other > column for other in taken) % 2
-                term = _times(minor, -row[column] if odd else row[column], scope)
+                term = times(minor, -row[column] if odd else row[column], scope)
                 columns = taken | {column}
-                wider[columns] = _plus(wider[columns], term, scope) if columns in wider else term
+                wider[columns] = plus(wider[columns], term, scope) if columns in wider else term
         minors = wider
     return minors[frozenset(range(len(rows)))]
 
@@ -59,7 +50,7 @@ def _determinant(node: Call, scope: Scope) -> Value:
 def _trace(node: Call, scope: Scope) -> Value:
     total: Value = 0
     for index, row in enumerate(_square(node, scope)):
-        total = _plus(total, row[index], scope)
+        total = plus(total, row[index], scope)
     return total
 
 
@@ -75,7 +66,7 @@ def _norm(node: Call, scope: Scope) -> Value:
     total: Value = 0
     for entry in entries:
         size = _size(entry, scope)
-        total = _plus(total, _times(size, size, scope), scope)
+        total = plus(total, times(size, size, scope), scope)
     return power(total, Fraction(1, 2), scope)
 
 

@@ -38,7 +38,7 @@ def same_at_points(a: Node, b: Node, both: Survey, reading: Reading) -> Decision
 
 
 def _same_in(a: Node, b: Node, both: Survey, reading: Reading, *, real: bool) -> Decision:
-    names = list(both.symbols)
+    names = sorted(both.symbols)
     whole = {name for name in names if name in both.whole or (both.traits & Traits.STEPS and _is_integer_name(name))}
     literals = both.literals if both.traits & Traits.PIECEWISE else ()
     draws = Draws(both.key)
@@ -49,6 +49,8 @@ def _same_in(a: Node, b: Node, both: Survey, reading: Reading, *, real: bool) ->
     if found is None and real:
         trial.reading = replace(reading, principal=True)
         found = trial.run(points(names, whole, literals, draws), draws, real=False)
+    if found is None and isinstance(trial.obstacle, OversizeError):
+        raise OversizeError(str(trial.obstacle))
     if found is None:
         raise InexactError(f"common values at too few points: {trial.obstacle}")
     return found

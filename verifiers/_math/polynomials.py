@@ -141,28 +141,6 @@ def _mod(pair: Pair, prime: int) -> Pair:
     return above, below
 
 
-def degree_in(node: Node, name: str) -> int | None:
-    """The degree of a polynomial in one symbol, by its form; None if the tree is none. All else counts as constant."""
-    kind = type(node)
-    if kind is Symbol:
-        return 1 if node.name == name else 0  # type: ignore[attr-defined]
-    if isinstance(node, Sum | Product):
-        degrees = [degree_in(part, name) for part in (node.terms if isinstance(node, Sum) else node.factors)]
-        if any(found is None for found in degrees):
-            return None
-        return max(degrees) if isinstance(node, Sum) else sum(degrees)  # type: ignore[type-var, arg-type]
-    if isinstance(node, Power):
-        base, exponent = degree_in(node.base, name), _whole_exponent(node.exponent)
-        if base is None or degree_in(node.exponent, name) != 0:
-            return None
-        if base == 0:
-            return 0
-        return base * exponent if exponent is not None and exponent >= 0 else None
-    from guerdon.verifiers._math.structure import free_symbols
-
-    return None if name in free_symbols(node) else 0
-
-
 def polynomial(node: Node, names: Collection[str]) -> Polynomial | None:
     """The polynomial with rational coefficients in these symbols, expanded; None if the tree is none of that kind.
 

@@ -90,10 +90,10 @@ def _points_around(literals: Collection[Fraction], names: Sequence[str], draws: 
 
 
 def integer_points(names: Sequence[str], draws: Draws) -> Iterator[Point]:
-    """Small integers from 1 on, falling where there are several; then random ones, larger ones, zero and negative."""
+    """Small integers from 1 on, rising or falling where there are several; then random ones, zero and negative ones."""
     for size in range(1, 11):
-        falling = {name: size + len(names) - 1 - index for index, name in enumerate(names)}
-        yield Point({}, falling, True, True)
+        order = names if size % 2 else list(reversed(names))
+        yield Point({}, {name: size + index for index, name in enumerate(order)}, True, True)
     for top in (6, 6, 12, 12, 20, 30, 30, 40):
         yield Point({}, {name: draws.between(1, top) for name in names}, True, top < 30)
     for top in (12, 40):

@@ -28,8 +28,7 @@ INFINITY = math.inf
 MAX_NODES = 400_000
 """Of one evaluation, all rounds of its sums counted: under half a second."""
 
-_CLOCK_MASK = 63
-MET_IMAGINARY, MET_OPEN_LOG, MET_REAL_ROOT, MET_DIGITS = 1, 2, 4, 8
+MET_IMAGINARY, MET_OPEN_LOG, MET_REAL_ROOT, MET_DIGITS, MET_ROUNDED = 1, 2, 4, 8, 16
 _Rule = TypeVar("_Rule", bound=Callable[..., Any])
 
 
@@ -47,7 +46,7 @@ class Scope:
     """
 
     __slots__ = (
-        *("analytic", "applied", "deadline", "draw", "field", "left", "log_base", "met", "principal", "real"),
+        *("analytic", "applied", "clock", "deadline", "draw", "field", "left", "log_base", "met", "principal", "real"),
         *("spread", "symbols", "tracks"),
     )
 
@@ -66,6 +65,8 @@ class Scope:
         self.field, self.symbols = field, {} if symbols is None else symbols
         self.real, self.principal, self.log_base, self.analytic = real, principal, log_base, False
         self.deadline, self.left = deadline, MAX_NODES
+        # how often the clock is looked at: with thousands of bits one gamma takes milliseconds
+        self.clock = 63 if field is None or field.precision <= 512 else 0
         self.tracks, self.spread, self.met = tracks, 0, 0
         self.draw = draw
         self.applied: list[tuple[str, tuple[Value, ...], Value]] = []
@@ -73,7 +74,7 @@ class Scope:
     def value(self, node: Node) -> Value:
         """The value of a tree. Raises one of the failures of ``decision`` if it has none that can be told."""
         self.left -= 1
-        if not self.left & _CLOCK_MASK:
+        if not self.left & self.clock:
             self.check()
         rule = RULES.get(type(node))
         if rule is None:
@@ -112,6 +113,16 @@ class Scope:
             return None
         field = self.balls()
         return field.sign(value) if field.is_real(value) else None
+
+    def rounded(self, value: Ball) -> int | None:
+        """The integer that a real ball agrees with to half of the precision, if there is one. That it is this integer
+        is then taken for true where a function jumps, and ``met`` says so."""
+        field = self.balls()
+        whole = field.floor(value + field.ratio(1, 2))
+        if whole is None or field.closeness(value, field.ball(whole)) != "near":
+            return None
+        self.met |= MET_ROUNDED
+        return whole
 
     def note(self, value: Value) -> None:
         """Keep how far a number lies from 1, in bits."""

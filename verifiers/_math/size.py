@@ -6,7 +6,6 @@ bounds in bits, cheap to take, and never wrong on the low side by more than one 
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 from guerdon.verifiers._math.decision import OversizeError
@@ -43,8 +42,3 @@ def check_binomial(n: int, k: int) -> None:
     # C(n, k) <= (e n / k)^k
     if k and (k > MAX_BITS or k * (n.bit_length() - k.bit_length() + 2.5) > MAX_BITS):
         raise OversizeError(f"a binomial coefficient of more than {MAX_BITS:,} bits")
-
-
-def factorial_bits(n: int) -> float:
-    """log2 of n!, for n up to about 10^300."""
-    return math.lgamma(n + 1) / math.log(2)

@@ -48,7 +48,7 @@ MAX_DEGREE = 2**40
 
 
 class Survey:
-    """One walk over a tree, or over both sides of a comparison.
+    """What a walk over a tree, or over both sides of a comparison, finds.
 
     symbols: the free ones, in order of appearance. whole: those that stand where only integers make sense: under a
     factorial, at the end of a sum, in the exponent of a negative number. traits: ``Traits``; most count only where
