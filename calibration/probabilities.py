@@ -166,7 +166,10 @@ def check_input(method: str, scale: str, *, pairs: bool) -> None:
 
 def checked_values(values: Any, scale: Scale, *, pairs: bool) -> Floats:
     """The values as finite floats that lie on their scale. Raises UsageError with how many do not."""
-    given = np.asarray(values, dtype=float)
+    try:
+        given = np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"values must be numbers of one shape, got {values!r:.80}") from error
     if n_bad := int((~np.isfinite(given)).sum()):
         raise UsageError(f"{n_bad} of {given.size} values are not finite; leave out what is unscored")
     if pairs or scale in ("logit", "real"):

@@ -223,6 +223,7 @@ def test_scores_in_the_thousands_are_fitted_too() -> None:
         (np.arange(9.0), np.array([np.nan, *[0, 1] * 4]), r"labels must lie in \[0, 1\]"),
         (np.arange(9.0), np.arange(8) % 2, "one label a value"),
         (np.ones((3, 3)), 1.0, "one row of numbers"),
+        (["a"] * 9, np.arange(9) % 2, "values must be numbers"),
     ],
 )
 def test_what_cannot_be_fitted_is_refused(values: np.ndarray, right: Any, told: str) -> None:
