@@ -26,7 +26,7 @@ from typer.core import TyperGroup
 import guerdon
 from guerdon import __version__
 from guerdon.rewards.errors import GuerdonError, OutageError
-from guerdon.serving.commands import audit, calibrate, demo, doctor, evaluate, score, serve, train, verify
+from guerdon.serving.commands import audit, calibrate, debias, demo, doctor, evaluate, score, serve, train, verify
 
 USAGE, OUTAGE, FAULT, INTERRUPTED = 2, 3, 70, 130
 
@@ -109,7 +109,7 @@ def _root(
     """
 
 
-for _command in (train, evaluate, calibrate, score, serve, verify, demo, doctor):
+for _command in (train, evaluate, calibrate, debias, score, serve, verify, demo, doctor):
     app.command(_command.__name__.rpartition(".")[2], epilog=_command.EXAMPLES)(_command.command)
 app.add_typer(audit.app, name="audit", help="Learn a verifier's error rates from some labels.", epilog=audit.EXAMPLES)
 

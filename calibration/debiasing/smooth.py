@@ -40,9 +40,8 @@ class Cells:
             by_rows = (np.cumsum(count) - 1) * half // len(features)
             by_range = ((x - x[0]) / (x[-1] - x[0]) * (half - 1)).astype(np.intp)
             cell = np.unique(by_rows + by_range, return_inverse=True)[1].reshape(-1)
-            total = np.bincount(cell, weights=count)
-            x, index = np.bincount(cell, weights=count * x) / total, cell[index]
-            return cls(x, total, index)
+            total = np.asarray(np.bincount(cell, weights=count), dtype=np.float64)
+            return cls(np.bincount(cell, weights=count * x) / total, total, cell[index])
         return cls(x, np.asarray(count, dtype=np.float64), index)
 
     def sums(self, values: Floats) -> Floats:

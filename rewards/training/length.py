@@ -69,7 +69,8 @@ def _directions(basis: Tensor) -> Tensor:
     if not centred.shape[1]:
         return centred
     left, sizes, _ = torch.linalg.svd(centred / centred.norm(dim=0), full_matrices=False)
-    return left[:, sizes > 1e-9 * sizes[0]]
+    found: Tensor = left[:, sizes > 1e-9 * sizes[0]]
+    return found
 
 
 def correlation(a: Tensor, b: Tensor) -> Tensor:

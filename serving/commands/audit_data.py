@@ -96,7 +96,7 @@ def judge(
         name, version, found = loaded.name, loaded.version, _score(loaded, samples, hidden)
     else:
         assert scores is not None
-        name, version, found = scores, "", _stored(samples, scores)
+        name, version, found = scores, "", stored(samples, scores)
     if (
         bad := next((s.value for s in found if s.value not in (None, 0.0, 1.0)), None)
     ) is not None and threshold is None:
@@ -129,7 +129,7 @@ def _score(scorer: Scorer, samples: Sequence[Sample], hidden: str | None) -> lis
     return [found[i] for i in range(len(shown))]
 
 
-def _stored(samples: Sequence[Sample], scores: str) -> list[Score]:
+def stored(samples: Sequence[Sample], scores: str) -> list[Score]:
     """The scores of a file that ``guerdon score -o`` wrote, or those of this name in the samples' column ``scores``."""
     if Path(scores).is_file():
         rows: list[Any] = [row for _, row in _lines(Path(scores))]
