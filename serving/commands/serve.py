@@ -37,6 +37,18 @@ def command(
     max_items: Annotated[int | None, typer.Option(help="Samples in one request, at most (4096).")] = None,
     max_batch_tokens: Annotated[int | None, typer.Option(help="Padded tokens of one forward (2048).")] = None,
     max_queue_tokens: Annotated[int | None, typer.Option(help="Tokens waiting, at most (2000000).")] = None,
+    max_wait: Annotated[
+        float | None, typer.Option(help="Seconds; work that would wait longer is refused at once (100).")
+    ] = None,
+    scores: Annotated[
+        str | None, typer.Option(help="'fast' (batches), or 'exact': the same bits whatever else is scored.")
+    ] = None,
+    cache_entries: Annotated[
+        int | None, typer.Option(min=0, help="Scores remembered for each scorer, so that retries are free (65536).")
+    ] = None,
+    default_scorer: Annotated[
+        str | None, typer.Option(help="The scorer of requests that name none: trainers' own forms (the first).")
+    ] = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds a request waits, at most (600).")] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print what will be served as one line of JSON first.")] = False,
 ) -> None:
@@ -57,6 +69,10 @@ def command(
         "max_items": max_items,
         "max_batch_tokens": max_batch_tokens,
         "max_queue_tokens": max_queue_tokens,
+        "max_wait_seconds": max_wait,
+        "scores": scores,
+        "cache_entries": cache_entries,
+        "default_scorer": default_scorer,
         "timeout_seconds": timeout,
     }
     settings = read_config(config, flags)
