@@ -14,11 +14,9 @@ from guerdon.verifiers._text import normal, plain
 
 _LONGEST = 400
 _NAMED = r"(?:(?:the )?(?:correct |final |best )?(?:option|choice|answer|letter)(?: is|:)? )?"
-_ALONE = re.compile(_NAMED + r"[(\[]?\s?([A-J])\s?[)\]]?[.:]?", re.IGNORECASE)
+_ALONE = re.compile(_NAMED + r"(?:\(\s?([A-J])\s?\)|\[\s?([A-J])\s?\]|([A-J])\)?)[.:]?", re.IGNORECASE)
 _BARE_LOWER = re.compile(r"[a-j]")
-_WITH_TEXT = re.compile(
-    _NAMED + r"(?:[(\[]([A-J])[)\]][.:]?|([A-J])(?:[).:]| [-–—](?= ?[^\W\d_]{2})))\s*([\w$\\+−-].*)"
-)
+_WITH_TEXT = re.compile(_NAMED + r"(?:\(([A-J])\)[.:]?|([A-J])(?:[).:]| [-–—](?= ?[^\W\d_]{2})))\s*([\w$\\+−-].*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +39,7 @@ def read_choice(text: str) -> Choice | None:
     if _BARE_LOWER.fullmatch(text):
         return None  # b is a variable; (b) may be an option
     if match := _ALONE.fullmatch(text):
-        return Choice(match[1].upper())
+        return Choice((match[1] or match[2] or match[3]).upper())
     if match := _WITH_TEXT.fullmatch(text):
         return Choice((match[1] or match[2]).upper(), match[3])
     return None

@@ -61,7 +61,11 @@ def kind_of(node: Node) -> str:
     if isinstance(node, Matrix):
         return "vector" if len(node.rows) == 1 or len(node.rows[0]) == 1 else "matrix"
     if isinstance(node, Quantity):
-        return {"%": "percent", "°": "angle", "$": "money"}.get(node.unit.factors[0][0], "quantity")
+        return (
+            {"%": "percent", "°": "angle", "$": "money"}.get(node.unit.factors[0][0], "quantity")
+            if node.unit.factors
+            else "quantity"
+        )
     return _kind_of_value(node)
 
 

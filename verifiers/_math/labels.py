@@ -94,8 +94,8 @@ def _same_under_names(a: tuple[Node, ...], x: Node, b: tuple[Node, ...], y: Node
             return unequal("names", f"{f.name} is not {g.name}")
         fresh = [f"_{index}" for index in range(len(f.arguments))]
         return ask.same(_with_arguments(x, f, fresh), _with_arguments(y, g, fresh))
-    if (f and isinstance(b[0], Symbol)) or (g and isinstance(a[0], Symbol)):
-        return ask.same(x, y)  # y = 2x + 1 and f(x) = 2x + 1
+    if (f and _is_value_of(a[0], b[0])) or (g and _is_value_of(b[0], a[0])):
+        return ask.same(x, y)
     if not any(_same_name(one, other) for one in a for other in b):
         return unequal("names", "another variable")
     return ask.same(x, y)
@@ -121,6 +121,11 @@ def _function(name: Node, body: Node) -> _Function | None:
         stem, _, index = name.name.partition("_")
         return _Function(stem, (index,)) if index and index in free_names(body) else None
     return None
+
+
+def _is_value_of(function: Node, name: Node) -> bool:
+    """y = 2x + 1 is f(x) = 2x + 1."""
+    return isinstance(function, Apply) and isinstance(name, Symbol) and "_" not in name.name
 
 
 def _with_arguments(body: Node, function: _Function, fresh: list[str]) -> Node:

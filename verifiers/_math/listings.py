@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from guerdon.verifiers._math.decision import Decision
+from guerdon.verifiers._math.integer_sets import listed
 from guerdon.verifiers._math.judging import (
     Ask,
     all_of,
@@ -51,6 +52,7 @@ def _is_several(node: Node) -> bool:
 def _items(node: Node, ask: Ask) -> list[Node]:
     if isinstance(node, Relation) and node.signs == ("in",) and isinstance(node.sides[1], Braces):
         node = node.sides[1]
+    node = listed(node, ask.deadline) or node
     if isinstance(node, Listing | Braces):
         return _regrouped(list(node.items))
     if ask.policy.brackets == "ignore" and isinstance(node, Brackets):
@@ -69,10 +71,14 @@ def _items_of_relation(node: Node) -> list[Node]:
 
 def _components(entry: Named) -> list[tuple[Node, Node]]:
     """The names and values in (x, y) = (1, 2)."""
-    if len(entry.names) != 1 or len(entry.values) != 1:
+    if len(entry.names) != 1 or len(entry.values) != 1 or _shape(entry.names[0]) != _shape(entry.values[0]):
         return []
     names, values = _inside(entry.names[0]), _inside(entry.values[0])
     return list(zip(names, values, strict=True)) if len(names) == len(values) else []
+
+
+def _shape(node: Node) -> str:
+    return node.opens + node.closes if isinstance(node, Brackets) else "()"
 
 
 def _inside(node: Node) -> list[Node]:

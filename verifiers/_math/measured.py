@@ -99,7 +99,8 @@ def _same_units(a: Quantity, b: Quantity, ask: Ask) -> Decision:
             return unequal("units", "other units")
         factor = ours.factor / theirs.factor
         return ask.same(a.value if factor == 1 else Product((a.value, Number(factor))), b.value)
-    if share_a_word(_words(a.unit), _words(b.unit)):
+    same_words = dict(a.unit.factors).keys() == dict(b.unit.factors).keys()  # to other powers
+    if not same_words and share_a_word(_words(a.unit), _words(b.unit)):
         return ask.same(a.value, b.value)
     return unequal("units", "other units")
 

@@ -7,6 +7,7 @@ from functools import reduce
 from itertools import pairwise
 from typing import TypeAlias
 
+from guerdon.verifiers._math.identity import order
 from guerdon.verifiers._math.labels import is_name
 from guerdon.verifiers._math.linear import solved
 from guerdon.verifiers._math.realsets import ALL, EMPTY, Line, RealSet, UnorderedError, ray
@@ -15,6 +16,7 @@ from guerdon.verifiers._math.scalars import is_scalar
 from guerdon.verifiers._math.tree import (
     Braces,
     Brackets,
+    Call,
     Constant,
     Listing,
     NamedSet,
@@ -91,6 +93,8 @@ class _Reader:
             raise _NoSetError
         low, high = node.items
         low_closed, high_closed = node.opens == "[", node.closes == "]"
+        if (low == _BELOW and low_closed) or (high == _INFINITY and high_closed):
+            raise _NoSetError  # infinity is no number
         if low == _BELOW:
             return ALL if high == _INFINITY else ray(high, above=False, closed=high_closed)
         if high == _INFINITY:
@@ -164,6 +168,18 @@ class _Reader:
         found = self.line.interval(low, high, low_closed="=" in first, high_closed="=" in second)
         return None if found is None else (name, found)
 
+    def _distance(self, sign: Sign, most: Node) -> RealSet:
+        """|x| against a number, as a set of x."""
+        if sign == "=" or not _positive(most, self.deadline):
+            raise _NoSetError
+        low = Number(-most.value) if isinstance(most, Number) else Product((MINUS_ONE, most))
+        if sign == "!=":
+            return self.line.difference(ALL, self.line.finite((low, most)))
+        closed = sign in ("<=", ">=")
+        if sign in ("<", "<="):
+            return _known(self.line.interval(low, most, low_closed=closed, high_closed=closed))
+        return self.line.union(ray(low, above=False, closed=closed), ray(most, above=True, closed=closed))
+
     def _comparison(self, left: Node, sign: Sign, right: Node) -> tuple[Node, RealSet]:
         if sign not in _MIRRORED or not (is_scalar(left) and is_scalar(right)):
             raise _NoSetError
@@ -174,6 +190,8 @@ class _Reader:
             left, sign, right = right, _MIRRORED[sign], left
         if not is_name(left, right) or right in (_INFINITY, _BELOW):
             raise _NoSetError
+        if isinstance(left, Call) and left.name == "abs" and isinstance(left.arguments[0], Symbol):
+            return left.arguments[0], self._distance(sign, right)
         if sign in ("=", "!="):
             point = self.line.finite((right,))
             return left, point if sign == "=" else self.line.difference(ALL, point)
@@ -195,6 +213,10 @@ def _bounds(left: Node, right: Node) -> bool:
     """In a < x, x is what is bounded."""
     usual = [isinstance(side, Symbol) and side.name in _VARIABLES for side in (left, right)]
     return usual == [False, True]
+
+
+def _positive(node: Node, deadline: float | None) -> bool:
+    return order(node, _ZERO, deadline=deadline) == 1
 
 
 def _known(found: RealSet | None) -> RealSet:

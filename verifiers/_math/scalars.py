@@ -18,15 +18,25 @@ from guerdon.verifiers._math.tree import (
     Apply,
     Based,
     Binder,
+    Braces,
+    Brackets,
     Call,
+    Clock,
     Constant,
+    Date,
+    Listing,
+    Matrix,
+    NamedSet,
     Node,
     Number,
     Power,
     Product,
     Quantity,
+    SetBuilder,
+    SetOperation,
     Sum,
     Symbol,
+    Text,
 )
 
 _SCALARS = (Number, Based, Constant, Symbol, Sum, Product, Power, Call, Apply, Binder, Quantity)
@@ -42,9 +52,11 @@ def is_scalar(node: Node) -> bool:
 
 def same_scalar(answer: Node, reference: Node, ask: Ask) -> Decision:
     """Any two values."""
+    if has(answer, _has_no_value) != has(reference, _has_no_value):
+        return unequal("kinds", "another kind of answer")
     decision = _same(_with_names(answer, reference, ask), reference, ask)
-    if decision.equal is None and has(answer, _has_no_value) != has(reference, _has_no_value):
-        decision = unequal("kinds", "another kind of answer")
+    if decision.equal is None and has(answer, _has_rows) != has(reference, _has_rows):
+        return unequal("kinds", "another kind of answer")
     if decision.equal:
         return decision
     allowed = (_within(answer, reference, *allowance, ask) for allowance in _allowances(answer, reference, ask))
@@ -52,7 +64,11 @@ def same_scalar(answer: Node, reference: Node, ask: Ask) -> Decision:
 
 
 def _has_no_value(part: Node) -> bool:
-    return not is_scalar(part)
+    return isinstance(part, Text | NamedSet | Braces | Listing | SetBuilder | SetOperation | Clock | Date)
+
+
+def _has_rows(part: Node) -> bool:
+    return isinstance(part, Matrix | Brackets)
 
 
 def _same(answer: Node, reference: Node, ask: Ask) -> Decision:

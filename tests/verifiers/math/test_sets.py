@@ -80,6 +80,21 @@ def test_a_set_that_is_built_may_rename_what_it_binds(same: Same) -> None:
     assert same(r"\{2k : k \in \mathbb{Z}\}", r"\{2k : k \in \mathbb{N}\}") is False
 
 
+def test_a_distance_from_zero_is_an_interval(same: Same) -> None:
+    assert same("|x| < 3", "(-3, 3)") is True
+    assert same(r"|x| \ge 2", r"x \le -2 \text{ or } x \ge 2") is True
+    assert same("|x| < 3", "x < 3") is False
+    assert same("|x| < 3", "|x| > 3") is False
+
+
+def test_a_described_set_of_integers_is_its_elements(same: Same) -> None:
+    assert same(r"\{x \in \mathbb{Z} : -1 \le x < 3\}", r"\{-1, 0, 1, 2\}") is True
+    assert same(r"\{n \in \mathbb{N} \mid 1 < n < 5.5\}", "2, 3, 4, 5") is True
+    assert same(r"\{x \in \mathbb{Z} : -1 \le x < 3\}", r"\{-1, 0, 1, 2, 3\}") is False
+    assert same(r"\{x \in \mathbb{R} : -1 \le x < 3\}", r"\{-1, 0, 1, 2\}") is False
+    assert same(r"\{x \in \mathbb{Z} : x > 3\}", r"\{4, 5, 6\}") is False
+
+
 # --- the algebra, against sets of sample points -----------------------------------------------------------------------
 
 _LINE = Line()
