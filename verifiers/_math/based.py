@@ -1,7 +1,7 @@
 r"""Digits in a named base: 2E_{16}, 101_2, (1101)_{two}, "101 base 2".
 
-A number with a subscript is one if the subscript is a base from 2 to 36 and every digit is below it. Capital letters are
-digits only above base 10: 2A_{1} stays 2 · A_1.
+A number with a subscript is one if the subscript is a base from 2 to 36 and every digit is below it. Capital letters
+are digits only above base 10: 2A_{1} stays 2 · A_1.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _apart(r: Reader, digits: str) -> Node:
     number = digits.rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
     letters = digits[len(number) :]
     if not letters or not number.replace(".", "", 1).isdigit():
-        r.fail(f"{digits!r} with this subscript is no number")
+        raise r.unread(f"{digits!r} with this subscript is no number")
     factors: list[Node] = [literal(number), *(symbol(letter) for letter in letters[:-1])]
     last = letters[-1]
     if r.take("_"):

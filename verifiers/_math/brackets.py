@@ -11,7 +11,7 @@ r"""Brackets of all kinds, matrices and piecewise values.
 from __future__ import annotations
 
 from guerdon.verifiers._math.based import based_in_brackets
-from guerdon.verifiers._math.building import as_set, quotient
+from guerdon.verifiers._math.building import as_set
 from guerdon.verifiers._math.expressions import read_sum
 from guerdon.verifiers._math.powers import read_power
 from guerdon.verifiers._math.products import closes_interval
@@ -42,7 +42,7 @@ def read_bracket(r: Reader, opens: str) -> Node:
     before, r.opens = r.opens, kind
     r.deeper()
     if r.tokens[r.at] == ")":
-        r.fail("empty brackets")
+        raise r.unread("empty brackets")
     if kind == "(" and (number := based_in_brackets(r)) is not None:
         r.depth -= 1
         r.opens = before
@@ -53,7 +53,7 @@ def read_bracket(r: Reader, opens: str) -> Node:
         items.append(read_item(r))
     closes = r.tokens[r.at]
     if closes not in _CLOSERS[kind] or (closes == "[" and not closes_interval(r)):
-        r.fail("a bracket is not closed")
+        raise r.unread("a bracket is not closed")
     r.at += 1
     r.depth -= 1
     r.opens = before
@@ -117,10 +117,6 @@ def read_group(r: Reader, opens: str) -> Node:
 
 def _longer_group(r: Reader, first: Node) -> Node:
     token = r.tokens[r.at]
-    if token in ("\\over", "\\choose"):
-        r.at += 1
-        below = read_sum(r)
-        return quotient(first, below) if token == "\\over" else Call("binomial", (first, below))
     if token in ("|", ":", "\\mid", "\\colon"):
         return _built(r, first)
     node = finish_item(r, first)
@@ -178,7 +174,7 @@ def read_matrix(r: Reader, token: str) -> Node:
     name = token[7:-1]
     rows = _rows(r, f"\\end{{{name}}}")
     if len({len(row) for row in rows}) > 1:
-        r.fail("the rows of a matrix differ in length")
+        raise r.unread("the rows of a matrix differ in length")
     matrix = Matrix(tuple(tuple(row) for row in rows))
     return Call({"vmatrix": "det", "Vmatrix": "norm"}[name], (matrix,)) if name in ("vmatrix", "Vmatrix") else matrix
 
@@ -196,10 +192,10 @@ def _rows(r: Reader, ends: str) -> list[list[Node]]:
             row.append(read_item(r))
         rows.append(row)
         if r.tokens[r.at] not in ("\\\\", ends):
-            r.fail("a matrix is not closed") if r.tokens[r.at] == "" else r.unexpected()
+            raise r.unread("a matrix is not closed") if r.tokens[r.at] == "" else r.unexpected()
         r.take("\\\\")
     if not rows:
-        r.fail("an empty matrix")
+        raise r.unread("an empty matrix")
     r.depth -= 1
     r.opens = before
     return rows
@@ -215,7 +211,7 @@ def read_cases(r: Reader, token: str) -> Node:
     branches: list[tuple[Node, Node | None]] = []
     for row in rows:
         if len(row) > 2:
-            r.fail("a case of more than a value and a condition")
+            raise r.unread("a case of more than a value and a condition")
         condition = row[1] if len(row) == 2 else None
         branches.append((row[0], None if condition == _OTHERWISE else condition))
     return Cases(tuple(branches))

@@ -20,6 +20,7 @@ from guerdon.verifiers._math.tree import (
     Quantity,
     SetBuilder,
     SetOperation,
+    Sum,
     Symbol,
     walk,
 )
@@ -28,6 +29,7 @@ ONE, MINUS_ONE, ZERO = Number(Fraction(1)), Number(Fraction(-1)), Number(Fractio
 TWO, TEN, HALF = Number(Fraction(2)), Number(Fraction(10)), Number(Fraction(1, 2))
 E, PI, INFINITY = Constant("e"), Constant("pi"), Constant("infinity")
 
+_UNIT_VECTOR = "unit vector "
 _SETS = (Braces, Brackets, NamedSet, SetOperation, SetBuilder, Symbol)
 _UNKNOWN = (Symbol, Apply, Binder, Brackets)
 
@@ -71,6 +73,20 @@ def quotient(top: Node, bottom: Node) -> Node:
 def is_numeric(nodes: Iterable[Node]) -> bool:
     """Whether nothing inside stands for an unknown."""
     return not any(isinstance(part, _UNKNOWN) for node in nodes for part in walk(node))
+
+
+def as_vector(node: Node) -> Node:
+    """3i - 4j with unit vectors as the vector (3, -4); anything else as it is."""
+    parts: dict[str, Node] = {}
+    for term in node.terms if type(node) is Sum else (node,):
+        factors = term.factors if type(term) is Product else (term,)
+        names = [factor.name for factor in factors if type(factor) is Symbol and factor.name.startswith(_UNIT_VECTOR)]
+        if len(names) != 1 or names[0] in parts:
+            return node
+        others = [factor for factor in factors if not (type(factor) is Symbol and factor.name == names[0])]
+        parts[names[0]] = product(others) if others else ONE
+    size = 3 if f"{_UNIT_VECTOR}k" in parts else 2
+    return Brackets("<", tuple(parts.get(_UNIT_VECTOR + letter, ZERO) for letter in "ijk"[:size]), ">")
 
 
 def as_set(node: Node) -> Node:

@@ -11,42 +11,13 @@ from datetime import date
 
 from guerdon.verifiers._math.tree import Clock, Date
 
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        [
-            "january jan",
-            "february feb",
-            "march mar",
-            "april apr",
-            "may",
-            "june jun",
-            "july jul",
-            "august aug",
-            "september sep sept",
-            "october oct",
-            "november nov",
-            "december dec",
-        ],
-        start=1,
-    )
-    for name in names.split()
-}
-_WEEKDAYS = {
-    name: number
-    for number, names in enumerate(
-        [
-            "monday mon",
-            "tuesday tue tues",
-            "wednesday wed",
-            "thursday thu thur thurs",
-            "friday fri",
-            "saturday sat",
-            "sunday sun",
-        ]
-    )
-    for name in names.split()
-}
+_NAMES_OF_MONTHS = """
+january jan,february feb,march mar,april apr,may,june jun,july jul,august aug,september sep sept,october oct,november
+nov,december dec
+"""
+_NAMES_OF_DAYS = "monday mon,tuesday tue tues,wednesday wed,thursday thu thur thurs,friday fri,saturday sat,sunday sun"
+_MONTHS = {name: number for number, names in enumerate(_NAMES_OF_MONTHS.split(","), 1) for name in names.split()}
+_WEEKDAYS = {name: number for number, names in enumerate(_NAMES_OF_DAYS.split(",")) for name in names.split()}
 _ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 TIMES_OF_DAY = {"noon": Clock(12, 0, 0, "pm"), "midday": Clock(12, 0, 0, "pm"), "midnight": Clock(0, 0, 0, "am")}
@@ -59,7 +30,7 @@ def iso_date(text: str) -> Date | None:
 
 
 def read_date(tokens: Sequence[str], at: int) -> tuple[Date, int] | None:
-    """The date that begins at a token, and where it ends: a weekday, a month, a day of a month, with or without year."""
+    """The date that begins at a token, and where it ends: a weekday, month, or day of a month, with or without year."""
     start, weekday, month = at, _WEEKDAYS.get(_word(tokens[at])), None
     if weekday is not None:
         at += 1

@@ -12,12 +12,15 @@ Where a function's argument ends when it has no brackets:
     \log x          of one argument: base 10 or e is left open. \lg is to base 10, \log_2 8 and log2(8) to base 2.
 """
 
+# ruff: noqa: S105  a token is a piece of text here, no password
+
 from __future__ import annotations
 
 from fractions import Fraction
 
 from guerdon.verifiers._math.building import HALF, PI, TEN, TWO, E, inverse, is_numeric, negated, product, quotient
 from guerdon.verifiers._math.expressions import read_sum
+from guerdon.verifiers._math.letters import symbol
 from guerdon.verifiers._math.literals import literal
 from guerdon.verifiers._math.powers import read_argument, read_exponent, read_operand, read_power, takes_degree
 from guerdon.verifiers._math.products import read_product, starts_factor
@@ -26,6 +29,7 @@ from guerdon.verifiers._math.statements import read_item
 from guerdon.verifiers._math.suffixes import DEGREE, take_degree
 from guerdon.verifiers._math.tree import (
     FUNCTIONS,
+    Apply,
     Braces,
     Brackets,
     Call,
@@ -40,7 +44,7 @@ from guerdon.verifiers._math.units import SIGNS, times
 
 _TRIGONOMETRIC = ("sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "coth", "sech", "csch")
 _OTHER_NAMES = {
-    "tg": "tan", "ctg": "cot", "cotg": "cot", "cosec": "csc", "arctg": "arctan", "arcctg": "arccot", "arccosec": "arccsc",
+    "tg": "tan", "ctg": "cot", "cotg": "cot", "cosec": "csc", "arctg": "arctan", "arcctg": "arccot",
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "acot": "arccot", "asec": "arcsec", "acsc": "arccsc",
     "sh": "sinh", "ch": "cosh", "th": "tanh", "arsinh": "arcsinh", "arcosh": "arccosh", "artanh": "arctanh",
     "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "tr": "trace", "Tr": "trace", "Re": "re", "Im": "im",
@@ -58,9 +62,30 @@ _HEADS_OF_FUNCTIONS = frozenset(f"\\{name}" for name in (*ONE_ARGUMENT, *MANY_AR
 @head("\\frac", "\\dfrac", "\\tfrac", "\\cfrac")
 def read_fraction(r: Reader, token: str) -> Node:
     """Numerator and denominator; of two whole literals the rational number."""
+    if r.tokens[r.at + 1] == "d" and r.integral < 0 and (derivative := _derivative(r)) is not None:
+        return derivative
     top = read_argument(r)
     bottom = read_argument(r)
     return quotient(top, bottom)
+
+
+def _derivative(r: Reader) -> Node | None:
+    r"""``\frac{dy}{dx}``, which is no y/x; None, with nothing passed, if the denominator is no differential."""
+    tokens, at = r.tokens, r.at
+    if tokens[at] != "{" or tokens[at + 3 : at + 6] != ["}", "{", "d"] or tokens[at + 7] != "}":
+        closed = tokens.index("}", at) if "}" in tokens[at : at + 12] else at
+        if tokens[closed : closed + 3] == ["}", "{", "d"] and tokens[closed + 3].isalpha():
+            raise r.unread("cannot read this derivative")
+        return None
+    r.at += 8
+    return Apply(f"d/d{tokens[at + 6]}", (symbol(tokens[at + 2]),))
+
+
+@head("\\derivative")
+def read_derivative(r: Reader, token: str) -> Node:
+    """dy/dx, of which ``dress`` has left the letters y and x."""
+    r.at += 2
+    return Apply(f"d/d{r.tokens[r.at - 1]}", (symbol(r.tokens[r.at - 2]),))
 
 
 @head("\\sqrt", "\\surd")
@@ -107,12 +132,12 @@ def read_function(r: Reader, token: str) -> Node:
         r.at += 1
         if mark == "_":
             if name not in ("log", "ln") or base is not None:
-                r.fail(f"{name} takes no base")
+                raise r.unread(f"{name} takes no base")
             base = read_argument(r) if r.tokens[r.at] == "{" else read_operand(r)
         elif exponent is None:
             exponent = read_exponent(r)
         else:
-            r.fail("two exponents on one function")
+            raise r.unread("two exponents on one function")
     if exponent == Number(Fraction(-1)) and f"arc{name}" in FUNCTIONS:
         name, exponent = f"arc{name}", None
     call = _call(name, _read_function_argument(r, name), base)
@@ -136,7 +161,7 @@ def _read_function_argument(r: Reader, name: str) -> Node:
             if argument.opens == "[" and argument.closes == "]" and len(argument.items) == 1:
                 return argument.items[0]
             if name not in ("abs", "re", "im"):
-                r.fail(f"{name} takes one argument")
+                raise r.unread(f"{name} takes one argument")
         if token == "{" and r.tokens[r.at] in _DEGREES_AFTER_BRACE and takes_degree(r):
             return _in_degrees(r, argument)
         return argument
@@ -198,11 +223,11 @@ def _has_pi(factors: list[Node]) -> bool:
 def read_function_of_many(r: Reader, token: str) -> Node:
     r"""``\gcd(a, b)``, ``\max\{a, b\}``."""
     if r.tokens[r.at] not in ("(", "\\{", "[", "{"):
-        r.fail(f"{token[1:]} needs brackets")
+        raise r.unread(f"{token[1:]} needs brackets")
     inside = read_operand(r)
     items = inside.items if isinstance(inside, (Brackets, Braces)) else (inside,)
     if len(items) not in FUNCTIONS[token[1:]]:
-        r.fail(f"{token[1:]} of {len(items)} arguments")
+        raise r.unread(f"{token[1:]} of {len(items)} arguments")
     return Call(token[1:], items)
 
 

@@ -11,6 +11,8 @@ Plain formulas never come here (``is_plain``). What the other tokens become:
     1,234 between brackets      three tokens: a comma there separates
 """
 
+# ruff: noqa: S105  a token is a piece of text here, no password
+
 from __future__ import annotations
 
 import re
@@ -22,6 +24,7 @@ from guerdon.verifiers._math.units import known
 from guerdon.verifiers._math.vocabulary import (
     BOLD,
     BREAKS,
+    FRAMES,
     GROUPS,
     HIDDEN,
     NAMES,
@@ -53,11 +56,13 @@ _COMMANDS = (
 _OPENING = frozenset(("(", "[", "\\{", "\\langle"))
 _CLOSING = frozenset((")", "]", "\\}", "\\rangle"))
 _ENDS_OPERAND = frozenset((")", "}", "]", "\\}", "!", "'", "%", "\\%", "\\rvert", "\\rfloor", "\\rceil", "\\circ"))
+_OPENS = frozenset(("(", "[", "\\{", "{", "_"))
 _CONNECT = frozenset(("if", "for", "where", "when", "with", "otherwise", "and", "or", "else"))
 _BEFORE_MONEY = frozenset(("+", "-", ",", ";", "(", "=", "", "and", "or", "<", ">", "\\le", "\\ge", ":", "\n", "is"))
 _LENGTHS = frozenset(("pt", "em", "ex", "mm", "cm", "in"))
 _HEXADECIMAL = re.compile(r"[A-F][0-9A-F]+")
 _PER_UNIT = re.compile(r"[mgLNJCVWK] ?/ ?[shLmgkK]")
+_DIFFERENTIAL = re.compile(r"d[a-zA-Z]")
 _COMMAS = re.compile(r"[^,]+|,")
 
 
@@ -174,7 +179,7 @@ class _Dresser:
         elif not braced:
             if token in TEXTS and self._next()[:1].isalpha():
                 self.at += 1
-                self._keep(_word(self.tokens[self.at]))
+                self._keep(self._word(self.tokens[self.at]))
         else:
             self.at += 1
             self._open(token)
@@ -185,7 +190,7 @@ class _Dresser:
             self.texts += 1
             self.levels.append("text in braces" if script else "text")
         else:
-            script = script or self._next(2) != "}"  # one token needs no group
+            script = script or not (self._next(2) == "}" or command in FRAMES)  # one token needs no group
             self.levels.append("group" if script else "bare")
         if script:
             self._keep("{")
@@ -266,10 +271,13 @@ class _Dresser:
             return
         if token[:2].lower() in ("a.", "p."):
             self._keep('"am' if token[0] in "aA" else '"pm')
+        elif _DIFFERENTIAL.fullmatch(token) and self._next() == "/" and _DIFFERENTIAL.fullmatch(self._next(2)):
+            self._keep("\\derivative", token[1], self._next(2)[1])
+            self.at += 2
         elif token.lower() == "o'clock":
             self._keep('"oclock')
         elif self.texts:
-            self._keep(_word(token))
+            self._keep(self._word(token))
         elif not token.isascii():
             self._keep('"' + token)
         elif len(token) == 1:
@@ -283,6 +291,17 @@ class _Dresser:
             self._keep(f"\\log{self.tokens[self.at]}")
         else:
             self._keep(*letters_of(token, self._last(), self._next(), behind_operand=self._ends_operand()))
+
+    def _word(self, token: str) -> str:
+        """A word of a text command: a function or constant by its name, else marked."""
+        after = self._next(2 if self._next() == "}" else 1)
+        if (
+            token not in NAMES
+            or token.lower() in ("times", "choose", "union")
+            or (token == "min" and after not in _OPENS)
+        ):
+            return '"' + token
+        return NAMES[token]
 
     def _raised_behind_number(self) -> bool:
         """12^{th}."""
@@ -307,11 +326,6 @@ class _Dresser:
         if last[:1].isdigit() and self._next() == "/" and self._next(2) in PER:
             return not (after[:1].isalpha() or after in ("(", "{"))
         return last == "/" and len(self.out) > 1 and self.out[-2][:1] == '"' and known(self.out[-2][1:]) is not None
-
-
-def _word(token: str) -> str:
-    """A word of a text command: a function or constant by its name, else marked."""
-    return NAMES[token] if token in NAMES and token.lower() not in ("times", "choose", "union") else '"' + token
 
 
 def _is_money(tokens: list[str]) -> bool:

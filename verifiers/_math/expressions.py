@@ -5,6 +5,8 @@ a-5             a plus the literal -5; a-b is a plus (-1)·b
 R - {3}         a set without another
 """
 
+# ruff: noqa: S105  a token is a piece of text here, no password
+
 from __future__ import annotations
 
 from guerdon.verifiers._math.building import as_set, difference, signed
@@ -49,12 +51,12 @@ def _signed_term(r: Reader) -> Node:
     r.at += 1
     while (token := r.tokens[r.at]) in ADDS:
         if len(signs) == _MOST_SIGNS:
-            r.fail("too many signs side by side")
+            raise r.unread("too many signs side by side")
         signs.append(token)
         r.at += 1
     term = read_product(r)
     if type(term) is Text:
-        r.fail("words and a formula are mixed")
+        raise r.unread("words and a formula are mixed")
     for sign in reversed(signs):
         term = signed(sign, term)
     return term

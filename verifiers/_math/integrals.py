@@ -4,6 +4,8 @@ The body of a sum, product or limit is the product behind it: \sum k + 1 is (\su
 ``dx``, which may stand in a numerator. A limit from one side is written as the function ``+`` or ``-`` of its point.
 """
 
+# ruff: noqa: S105  a token is a piece of text here, no password
+
 from __future__ import annotations
 
 from guerdon.verifiers._math.building import negated
@@ -29,8 +31,11 @@ def read_series(r: Reader, token: str) -> Node:
         else:
             high = read_argument(r) if r.tokens[r.at] == "{" else read_operand(r)
     if low is None or high is None:
-        r.fail("a sum or product without both ends")
-    return Binder("sum" if token == "\\sum" else "product", _body(r), variable, low, high)
+        raise r.unread("a sum or product without both ends")
+    outer, r.bound = r.bound, r.bound | {variable}
+    body = _body(r)
+    r.bound = outer
+    return Binder("sum" if token == "\\sum" else "product", body, variable, low, high)
 
 
 def _body(r: Reader) -> Node:
@@ -45,7 +50,7 @@ def _start(r: Reader, signs: tuple[str, ...]) -> tuple[str, Node]:
     r.expect("{", "the variable of a sum")
     variable = _variable(r)
     if r.tokens[r.at] not in signs:
-        r.unexpected()
+        raise r.unexpected()
     r.at += 1
     side = _take_side(r)
     low = read_sum(r)
@@ -78,7 +83,7 @@ def _variable(r: Reader) -> str:
     token = r.tokens[r.at]
     name = token.lstrip('"\\')
     if not (name.isalpha() and (len(token) == 1 or token[:1] in '"\\')):
-        r.fail("a bound variable should stand here")
+        raise r.unread("a bound variable should stand here")
     r.at += 1
     if r.take("_"):
         name += "_" + read_index(r)
@@ -108,7 +113,7 @@ def read_integral(r: Reader, token: str) -> Node:
     r.integral = r.depth
     body = read_sum(r)
     if r.differential is None:
-        r.fail("an integral without its differential")
+        raise r.unread("an integral without its differential")
     variable = r.differential
     r.integral, r.differential = outer
     r.depth -= 1

@@ -11,6 +11,8 @@ f^{-1}(x)       the inverse function, f^{-1} alone a power
 x_{n+1}         one variable whose name is ``x_n+1``
 """
 
+# ruff: noqa: S105  a token is a piece of text here, no password
+
 from __future__ import annotations
 
 from fractions import Fraction
@@ -32,44 +34,11 @@ from guerdon.verifiers._math.tree import (
     Symbol,
 )
 
-GREEK = [
-    "alpha",
-    "beta",
-    "gamma",
-    "delta",
-    "epsilon",
-    "zeta",
-    "eta",
-    "theta",
-    "iota",
-    "kappa",
-    "lambda",
-    "mu",
-    "nu",
-    "xi",
-    "rho",
-    "sigma",
-    "tau",
-    "upsilon",
-    "phi",
-    "chi",
-    "psi",
-    "omega",
-    "Gamma",
-    "Delta",
-    "Theta",
-    "Lambda",
-    "Xi",
-    "Pi",
-    "Sigma",
-    "Upsilon",
-    "Phi",
-    "Psi",
-    "Omega",
-    "ell",
-    "hbar",
-    "aleph",
-]
+_GREEK = """
+alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau upsilon phi chi psi omega
+Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega ell hbar aleph
+"""
+GREEK = tuple(_GREEK.split())
 _VARIANTS = {"varepsilon": "epsilon", "vartheta": "theta", "varphi": "phi", "varrho": "rho", "varsigma": "sigma"}
 _FUNCTION_LETTERS = frozenset("fgh")
 _CONSTANTS = {"e": Constant("e"), "i": Constant("i")}
@@ -90,7 +59,7 @@ def read_letter(r: Reader, letter: str) -> Node:
     """A variable or constant, or the value of a function at a point."""
     token = r.tokens[r.at]
     if token not in ("_", "'", "(", "^", "\\prime"):
-        return _CONSTANTS.get(letter) or symbol(letter)
+        return symbol(letter) if letter in r.bound else _CONSTANTS.get(letter) or symbol(letter)
     return _with_name(r, letter)
 
 
@@ -118,7 +87,7 @@ def _with_name(r: Reader, name: str) -> Node:
         name += "'"
         r.at += 1
     if len(name) > _LONGEST_NAME:
-        r.fail("a name is too long")
+        raise r.unread("a name is too long")
     if tokens[r.at] == "^" and base in _FUNCTION_LETTERS and _inverse_before_bracket(r):
         return Apply(f"{name}^-1", read_arguments(r))
     if tokens[r.at] == "(":
@@ -127,7 +96,7 @@ def _with_name(r: Reader, name: str) -> Node:
         called = _called(r, name)
         if called is not None:
             return called
-    return (_CONSTANTS.get(name) if name == base else None) or symbol(name)
+    return (_CONSTANTS.get(name) if name == base and name not in r.bound else None) or symbol(name)
 
 
 def _prime_above(r: Reader) -> bool:
@@ -150,14 +119,14 @@ def read_index(r: Reader) -> str:
     if token != "{":
         if token == "" or not (token[-1].isalnum() or token in ("+", "-", "*")):
             r.at -= 1
-            r.fail("a subscript is missing")
+            raise r.unread("a subscript is missing")
         return token.lstrip('"\\')
     parts: list[str] = []
     level = 1
     while True:
         token = tokens[r.at]
         if token == "" or len(parts) > _LONGEST_NAME:
-            r.fail("a subscript is not closed" if token == "" else "a subscript is too long")
+            raise r.unread("a subscript is not closed" if token == "" else "a subscript is too long")
         r.at += 1
         level += (token == "{") - (token == "}")
         if level == 0:
@@ -223,16 +192,20 @@ def read_arguments(r: Reader) -> tuple[Node, ...]:
     inside = HEADS["("](r, "()")
     if isinstance(inside, Brackets):
         if inside.closes != ")":
-            r.fail("brackets of two kinds around the arguments of a function")
+            raise r.unread("brackets of two kinds around the arguments of a function")
         return inside.items
     return (inside,)
 
 
 def _called(r: Reader, name: str) -> Node | None:
     """C(n,k), P(n,k), φ(10): None, with nothing passed, where the bracket is a factor or a point."""
-    if name not in ("C", "P", "phi", "binom"):
+    if name not in ("C", "P", "phi", "Gamma", "zeta"):
         return None
     start, tokens = r.at, r.tokens
+    if name == "Gamma":
+        return Call("gamma", read_arguments(r))
+    if name == "zeta" or (name == "P" and _holds_relation(tokens, start)):
+        return Apply(name, read_arguments(r))
     if name == "phi":
         if (tokens[start + 1].isdigit() or tokens[start + 1] == "n") and tokens[start + 2] == ")":
             return Call("phi", read_arguments(r))
@@ -245,6 +218,16 @@ def _called(r: Reader, name: str) -> Node | None:
     if first.isdigit() and second.isdigit() and len(first + second) < 12 and int(first) < int(second):
         return None  # C(1,2) is a point
     return Call("binomial" if name == "C" else "permutations", read_arguments(r))
+
+
+def _holds_relation(tokens: list[str], at: int) -> bool:
+    """Whether a bracket holds a statement: P(X = 2)."""
+    for token in tokens[at + 1 : at + _LONGEST_NAME]:
+        if token in (")", ""):
+            return False
+        if token in ("=", "<", ">", "\\le", "\\leq", "\\ge", "\\geq", "\\in", "\\cap", "\\cup"):
+            return True
+    return False
 
 
 def _two_short_arguments(tokens: list[str], at: int) -> bool:
@@ -281,8 +264,9 @@ def read_decorated(r: Reader, token: str) -> Node:
         return Call("conj", (inside,))
     letters = read_index(r)
     if not letters.replace("_", "").isalnum():
-        r.fail("an arrow or a hat stands over more than letters")
+        raise r.unread("an arrow or a hat stands over more than letters")
     if letters in ("i", "j", "k") and token in ("\\hat", "\\vec", "\\widehat"):
+        r.vectors = True
         return symbol(f"unit vector {letters}")
     if token in ("\\vec", "\\overrightarrow"):
         return symbol(letters)
@@ -320,6 +304,7 @@ def read_ellipsis(r: Reader, token: str) -> Node:
 def read_unit_vector(r: Reader, token: str) -> Node:
     """A bold i, j or k, which the dress leaves as ``\\unit`` and the letter."""
     r.at += 1
+    r.vectors = True
     return symbol(f"unit vector {r.tokens[r.at - 1]}")
 
 
@@ -349,7 +334,7 @@ def read_named_set(r: Reader, token: str) -> Node:
             else SetOperation("union", (NamedSet(f"{name}+"), Braces((zero,))))
         )
     if mark not in ("", "+", "-", "*"):
-        r.fail("cannot read the mark on this set")
+        raise r.unread("cannot read the mark on this set")
     return NamedSet(name + mark)
 
 
@@ -379,7 +364,7 @@ def read_named_figure(r: Reader, token: str) -> Node:
         letters = r.tokens[r.at]
         r.at += 1
     if not letters or len(letters) > _LONGEST_NAME:
-        r.fail("an angle or triangle without letters")
+        raise r.unread("an angle or triangle without letters")
     return symbol(f"{token[1:].removeprefix('measured')} {letters}")
 
 
@@ -408,6 +393,6 @@ def read_script_first(r: Reader, mark: str) -> Node:
     total = read_argument(r)
     letter = r.tokens[r.at]
     if letter not in ("C", "P") or r.tokens[r.at + 1] != "_":
-        r.fail("an index stands before no letter")
+        raise r.unread("an index stands before no letter")
     r.at += 2
     return Call("binomial" if letter == "C" else "permutations", (total, read_argument(r)))

@@ -7,7 +7,7 @@ from guerdon.verifiers._limits import MAX_DIGITS, MAX_EXPONENT
 __all__ = ["MAX_CHARACTERS", "MAX_DEPTH", "MAX_DIGITS", "MAX_EXPONENT", "MAX_TOKENS"]
 
 MAX_CHARACTERS = 20_000
-"""Of one answer. The longest reference in the data sets that we know has 700; a matrix of 30 × 30 fractions has 15,000."""
+"""Of one answer. The longest reference in the data sets that we know has 700; a matrix of 30 × 30 fractions, 15,000."""
 
 MAX_TOKENS = 10_000
 """Of one answer, which also bounds the nodes of its tree: no token makes more than three."""

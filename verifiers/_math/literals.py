@@ -1,7 +1,7 @@
 r"""One number token to one exact number: grouping, decimals, repeating decimals, powers of ten.
 
-``0.\overline{3}``, ``0.(3)`` and ``0.333…`` are 1/3. Dots behind digits that repeat nothing ("3.14159…") leave a decimal
-with the digits that are written. Grouped digits lose their commas and spaces.
+``0.\overline{3}``, ``0.(3)`` and ``0.333…`` are 1/3. Dots behind digits that repeat nothing ("3.14159…") leave a
+decimal with the digits that are written. Grouped digits lose their commas and spaces.
 """
 
 from __future__ import annotations

@@ -1,63 +1,23 @@
 """Numbers in words: "seven", "twenty-one", "one hundred and five", "two thirds", "three and a half", "third"."""
 
+# ruff: noqa: S105  a token is a piece of text here, no password
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
 
-_SMALL = {
-    name: number
-    for number, name in enumerate(
-        [
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-            "thirteen",
-            "fourteen",
-            "fifteen",
-            "sixteen",
-            "seventeen",
-            "eighteen",
-            "nineteen",
-        ]
-    )
-}
-_TENS = {
-    name: 10 * number
-    for number, name in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2)
-}
+_ONES = """
+zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
+nineteen
+"""
+_DECADES = "twenty thirty forty fifty sixty seventy eighty ninety"
+_RANKS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+_SMALL = {name: number for number, name in enumerate(_ONES.split())}
+_TENS = {name: 10 * number for number, name in enumerate(_DECADES.split(), 2)}
 MULTIPLES = {"hundred": 100, "dozen": 12, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 MULTIPLES |= {name + "s": value for name, value in MULTIPLES.items()}
-ORDINALS = {
-    name: number
-    for number, name in enumerate(
-        [
-            "first",
-            "second",
-            "third",
-            "fourth",
-            "fifth",
-            "sixth",
-            "seventh",
-            "eighth",
-            "ninth",
-            "tenth",
-            "eleventh",
-            "twelfth",
-        ],
-        1,
-    )
-}
+ORDINALS = {name: number for number, name in enumerate(_RANKS.split(), 1)}
 _PARTS = {name: Fraction(1, number) for name, number in ORDINALS.items() if number > 2}
 _PARTS |= {name + "s": part for name, part in _PARTS.items()}
 _PARTS |= {"half": Fraction(1, 2), "halves": Fraction(1, 2), "quarter": Fraction(1, 4), "quarters": Fraction(1, 4)}

@@ -3,7 +3,7 @@ r"""Text to tree: every notation that models and data sets write, whole or not a
 ``parse`` reads LaTeX, plain text, Unicode and mixtures. It computes nothing but what a notation abbreviates (two thirds
 is one number, so is 3.2 × 10^-4), never reads a part and drops the rest, and takes time linear in the text. The order:
 
-    tokens       ascii_form, tokens_of (Unicode, entities, numbers)
+    signs, tokens    Unicode, entities, numbers
     dress        text commands, words, dollar signs, line breaks; skipped for plain formulas
     statements   lists of items: relations, sets, conditions
     expressions  sums, products, powers; letters, commands, brackets, integrals and phrases read the operands
@@ -20,8 +20,9 @@ from guerdon.verifiers._math.errors import TooLargeError, UnreadError
 from guerdon.verifiers._math.limits import MAX_CHARACTERS, MAX_TOKENS
 from guerdon.verifiers._math.literals import literal
 from guerdon.verifiers._math.reader import Reader
+from guerdon.verifiers._math.signs import ascii_form
 from guerdon.verifiers._math.statements import read_listing
-from guerdon.verifiers._math.tokens import TOKEN, ascii_form, tokens_of
+from guerdon.verifiers._math.tokens import TOKEN, tokens_of
 from guerdon.verifiers._math.tree import Node, Text
 from guerdon.verifiers._text import normal, trim
 
@@ -35,10 +36,11 @@ _SINGLE = re.compile(r"(?<!\\)\\[a-zA-Z]")
 def parse(text: str) -> Node:
     r"""The tree of an answer.
 
-    Raises UnreadError where the text, or a part of it, is no mathematics and no plain words; TooLargeError over a limit.
+    Raises UnreadError where the text or a part of it is neither mathematics nor words; TooLargeError over a limit.
 
-    >>> parse("2x + 1")
-    Sum(terms=(Product(factors=(Number(value=Fraction(2, 1), digits=0), Symbol(name='x'))), Number(value=Fraction(1, 1), digits=0)))
+    >>> from guerdon.verifiers._math.writer import write
+    >>> write(parse(r"\frac{x}{2} + 1{,}234"))
+    'x/2 + 1234'
     """
     if _PLAIN_INTEGER.fullmatch(text):
         return literal(text)
@@ -60,7 +62,7 @@ def parse(text: str) -> Node:
     try:
         node = read_listing(reader)
         if reader.at < len(reader.tokens) - 1:
-            reader.unexpected()
+            raise reader.unexpected()
     except TooLargeError:
         raise
     except UnreadError as error:
@@ -86,7 +88,8 @@ def _is_words(form: str, tokens: list[str]) -> bool:
     ]
     if not words or any(not token.isalnum() for token in others):
         return False
-    return tokens[0][:1] == '"' and len(words) >= len(others) and not any(char in form for char in "_=<>")
+    starts = tokens[0][:1] == '"' or (tokens[0].isalpha() and tokens[1] in words)
+    return starts and len(words) >= len(others) and not any(char in form for char in "_=<>")
 
 
 def _character(form: str, token: int | None) -> int | None:

@@ -11,6 +11,8 @@ r"""Words where an answer has them: numbers and sets in words, dates, labels, an
 Words and formulas that are mixed in any other way are not read: "5 is the only solution", "5 (since x > 0)".
 """
 
+# ruff: noqa: S105  a token is a piece of text here, no password
+
 from __future__ import annotations
 
 from fractions import Fraction
@@ -120,7 +122,7 @@ def read_word(r: Reader, token: str) -> Node:
 
 
 def _read_set(r: Reader) -> Node | None:
-    """ "all real numbers except 3", from its first word; None, wherever r.at is then, if that is not what stands here."""
+    """The set in "all real numbers except 3", from its first word; None, wherever r.at is then, if it is none."""
     tokens = r.tokens
     while _word(tokens[r.at]) in _BEFORE_SETS:
         r.at += 1
@@ -206,11 +208,16 @@ def _words_from(r: Reader, start: int) -> Node:
     r.at = at
     if (token in RELATIONS or token == ":") and len(words) <= _LONGEST_LABEL:
         if not _NO_LABELS.isdisjoint(word.lower() for word in words):
-            r.fail("words and a formula are mixed")
+            raise r.unread("words and a formula are mixed")
         return symbol(" ".join(words))
-    return Text(normal(" ".join(words)))
+    text = normal(" ".join(words))
+    return _SAID.get(text) or Text(text)
 
 
+_SAID = {
+    "empty set": NamedSet("empty"), "the empty set": NamedSet("empty"), "null set": NamedSet("empty"),
+    "dne": Text("does not exist"), "not defined": Constant("undefined"), "no solutions": Text("no solution"),
+}  # fmt: skip
 _LONGEST_LABEL = 6
 _NO_LABELS = NO_UNITS - frozenset(
     ("the", "a", "an", "of", "by", "in", "on", "from", "third", "half", "at", "least", "most")

@@ -6,6 +6,8 @@ A^T             the transpose of a capital letter, vector or matrix
 12^{th}         the ordinal, which is its number
 """
 
+# ruff: noqa: S105  a token is a piece of text here, no password
+
 from __future__ import annotations
 
 from guerdon.verifiers._math.building import signed
@@ -36,10 +38,10 @@ def _with_postfixes(r: Reader, base: Node) -> Node:
         if token == "!":
             base = Call("factorial2" if r.take("!") else "factorial", (base,))
         elif token == "\\prime":
-            r.fail("a prime stands behind no letter")
+            raise r.unread("a prime stands behind no letter")
         else:
             base = _raised(r, base)
-    r.fail("too many exponents and factorials behind one operand")
+    raise r.unread("too many exponents and factorials behind one operand")
 
 
 def takes_degree(r: Reader) -> bool:
@@ -99,7 +101,7 @@ def read_operand(r: Reader) -> Node:
         elif token[:1].isupper() and r.tokens[r.at + 1] == "_":
             known = HEADS["based"]  # FF_{16}
         else:
-            r.unexpected()
+            raise r.unexpected()
     r.at += 1
     return known(r, token)
 

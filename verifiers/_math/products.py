@@ -13,10 +13,12 @@ What is ambiguous is read as mathematicians write it:
     a + 1 (a > 2)   a statement in brackets is the condition of the whole item
 """
 
+# ruff: noqa: S105  a token is a piece of text here, no password
+
 from __future__ import annotations
 
 from guerdon.verifiers._math import suffixes
-from guerdon.verifiers._math.building import ONE, as_set, inverse, product, signed
+from guerdon.verifiers._math.building import ONE, as_set, inverse, product, quotient, signed
 from guerdon.verifiers._math.literals import literal, scaled
 from guerdon.verifiers._math.powers import ADDS, AFTER_POWER, read_power
 from guerdon.verifiers._math.reader import HEADS, Reader
@@ -209,7 +211,7 @@ def _number(f: Factors) -> None:
     elif type(last) is Number:
         factors[-1] = _mixed(r, last)
     elif isinstance(last, (Symbol, Constant)):
-        r.fail("a number stands behind a letter")
+        raise r.unread("a number stands behind a letter")
     else:
         factors.append(read_power(r))
 
@@ -217,13 +219,13 @@ def _number(f: Factors) -> None:
 def _mixed(r: Reader, whole: Number) -> Number:
     """2 3/5 behind its 2."""
     tokens, at = r.tokens, r.at
-    if tokens[at - 1].isdigit() and tokens[at].isdigit() and tokens[at + 1] == "/" and tokens[at + 2].isdigit():
-        top, bottom = literal(tokens[at]), literal(tokens[at + 2])
-        if literal_before(r, whole, 1) and isinstance(top, Number) and isinstance(bottom, Number):
-            if top.value < bottom.value:
-                r.at = at + 3
-                return Number(whole.value + top.value / bottom.value)
-    r.fail("two numbers stand side by side")
+    digits = tokens[at - 1].isdigit() and tokens[at].isdigit() and tokens[at + 1] == "/" and tokens[at + 2].isdigit()
+    if digits and literal_before(r, whole, 1):
+        part = quotient(literal(tokens[at]), literal(tokens[at + 2]))
+        if type(part) is Number and part.value < 1:
+            r.at = at + 3
+            return Number(whole.value + part.value)
+    raise r.unread("two numbers stand side by side")
 
 
 def _compound(f: Factors) -> Node:
@@ -234,7 +236,7 @@ def _compound(f: Factors) -> Node:
     r.depth -= 1
     parts = rest.terms if type(rest) is Sum else (rest,)
     if not all(type(part) is Quantity for part in parts):
-        r.fail("a number without a unit stands behind one with a unit")
+        raise r.unread("a number without a unit stands behind one with a unit")
     return Sum((product(f.factors), *parts))
 
 
@@ -255,7 +257,7 @@ def _implicit(f: Factors) -> None:
     if type(factor) is Relation and token == "(":
         r.condition = factor
     elif type(factor) is Text:
-        r.fail("words and a formula are mixed")
+        raise r.unread("words and a formula are mixed")
     elif is_literal and token in _FRACTIONS and type(factor) is Number and 0 < factor.value < 1:
         assert type(last) is Number
         factors[-1] = Number(last.value + factor.value)
@@ -274,5 +276,5 @@ def signed_power(r: Reader) -> Node:
     sign = r.tokens[r.at]
     r.at += 1
     if r.tokens[r.at] in ADDS:
-        r.fail("two signs stand side by side")
+        raise r.unread("two signs stand side by side")
     return signed(sign, read_power(r))

@@ -7,7 +7,7 @@ is looked up in ``HEADS``; the modules beside this one fill that table, each for
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NoReturn, TypeAlias
+from typing import TypeAlias
 
 from guerdon.verifiers._math.errors import TooLargeError, UnreadError
 from guerdon.verifiers._math.limits import MAX_DEPTH
@@ -32,14 +32,17 @@ def head(*tokens: str) -> Callable[[Head], Head]:
 class Reader:
     """The state of one parse; ``tokens`` ends with an empty one, so that looking at the next is always allowed.
 
-    opens: the innermost open bracket, which decides what ``|`` and ``:`` mean. functions: names defined in the text
-    ("A(x) = …"). integral: the depth of the innermost open integral, -1 if there is none; differential: its ``dx``, once read.
-    condition: a statement in brackets behind a value, "a + 1 (a > 2)", until the item that it belongs to takes it.
+    origins: for each token the raw one that it comes from. opens: the innermost open bracket, which decides what ``|``
+    and ``:`` mean. integral: the depth of the innermost open integral, -1 if there is none; differential: its ``dx``,
+    once read. bound: letters that an index binds, so that i is no constant in a sum over i. functions: names that the
+    text defines ("A(x) = …"). vectors: whether a unit vector has been read. condition: a statement in brackets behind
+    a value, "a + 1 (a > 2)", until the item that it belongs to takes it.
     """
 
     __slots__ = (
         "_degrees",
         "at",
+        "bound",
         "condition",
         "depth",
         "differential",
@@ -48,6 +51,7 @@ class Reader:
         "opens",
         "origins",
         "tokens",
+        "vectors",
     )
 
     def __init__(self, tokens: list[str], origins: list[int] | None = None) -> None:
@@ -59,6 +63,8 @@ class Reader:
         self.integral = -1
         self.differential: str | None = None
         self.condition: Node | None = None
+        self.vectors = False
+        self.bound: frozenset[str] = frozenset()
         self._degrees: bool | None = None
         self.functions: frozenset[str] = frozenset()
 
@@ -84,15 +90,17 @@ class Reader:
     def expect(self, token: str, what: str) -> None:
         """Passes the token or raises UnreadError."""
         if not self.take(token):
-            self.fail(f"{what} is not closed" if self.tokens[self.at] == "" else f"{what}: {token!r} should stand here")
+            raise self.unread(f"{what} is not closed" if self.tokens[self.at] == "" else f"{what}: no {token!r} here")
 
-    def fail(self, reason: str) -> NoReturn:
-        """Raises UnreadError at this position, which counts raw tokens until ``parse`` makes characters of it."""
+    def unread(self, reason: str) -> UnreadError:
+        """The error at this position, which counts raw tokens until ``parse`` makes characters of it."""
         raise UnreadError(
             reason, self.at if self.origins is None else self.origins[min(self.at, len(self.origins) - 1)]
         )
 
-    def unexpected(self) -> NoReturn:
-        """Raises UnreadError about the token that stands here."""
+    def unexpected(self) -> UnreadError:
+        """The error about the token that stands here."""
         token = self.tokens[self.at]
-        self.fail(f"cannot read {token.removeprefix(chr(34)) or token!r} here" if token else "it ends too early")
+        return self.unread(
+            f"cannot read {token.removeprefix(chr(34)) or token!r} here" if token else "it ends too early"
+        )

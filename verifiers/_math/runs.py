@@ -24,7 +24,7 @@ _BEFORE_UNITS = frozenset(("}", ")", "\\pi", "/", '"sq', '"square', '"cubic', '"
 def letters_of(run: str, last: str, following: str, *, behind_operand: bool) -> list[str]:
     """The tokens of a run of two letters or more between the last token that was kept and the next raw one."""
     name = NAMES.get(run)
-    if name is not None:
+    if name is not None and not (run == "min" and behind_operand and following not in ("(", "{", "\\{", "_")):
         return ['"' + run] if run in PROSE_NAMES and not behind_operand else [name]
     lower = run.lower()
     if lower in PROGRAM and following in ("(", "os", "."):

@@ -10,9 +10,13 @@ v if c, w otherwise   cases; "n(n+1) for n ≥ 1", "kπ, k ∈ Z" are a value wi
 A(1,2)          the point A = (1,2), if A is a capital letter
 """
 
+# ruff: noqa: S105  a token is a piece of text here, no password
+
 from __future__ import annotations
 
-from guerdon.verifiers._math.building import as_set, difference
+from itertools import pairwise
+
+from guerdon.verifiers._math.building import as_set, as_vector, difference, quotient
 from guerdon.verifiers._math.calendar import clock, half_of_day
 from guerdon.verifiers._math.expressions import read_sum
 from guerdon.verifiers._math.reader import HEADS, Reader
@@ -76,7 +80,7 @@ def read_listing(r: Reader) -> Node:
         following = r.tokens[r.at]
         if following == "":
             r.at -= 1
-            r.fail(f"nothing follows {token.lstrip(chr(34))!r}")
+            raise r.unread(f"nothing follows {token.lstrip(chr(34))!r}")
         if following in CONDITIONAL:
             items = [Cases(((_listed(items, joint), read_condition(r)),))]
         else:
@@ -123,7 +127,7 @@ def _is_compound(items: list[Node]) -> bool:
     factors = [one.factor for one in measures]
     return (
         len({one.dimension for one in measures}) == 1
-        and all(big > small for big, small in zip(factors, factors[1:], strict=False))
+        and all(big > small for big, small in pairwise(factors))
         and all(type(item) is Quantity and type(item.value) is Number for item in items)
     )
 
@@ -157,7 +161,7 @@ def read_item(r: Reader) -> Node:
         if r.tokens[r.at] in _OTHERWISE:
             return _otherwise(r)
     left = read_sum(r)
-    if r.tokens[r.at] in _ENDS and r.condition is None and type(left) is not Product:
+    if r.tokens[r.at] in _ENDS and r.condition is None and not r.vectors and type(left) is not Product:
         return left
     return finish_item(r, left)
 
@@ -172,7 +176,7 @@ def _otherwise(r: Reader) -> Node:
 
 def finish_item(r: Reader, left: Node) -> Node:
     """The item whose first value has been read."""
-    node = _named_point(r, finish_side(r, left))
+    node = _named_point(r, finish_side(r, as_vector(left) if r.vectors else left))
     token = r.tokens[r.at]
     if token[:1] == '"' and type(node) is Symbol and (found := _free(r, node)) is not None:
         node, token = found, r.tokens[r.at]
@@ -181,10 +185,8 @@ def finish_item(r: Reader, left: Node) -> Node:
         token = r.tokens[r.at]
     if token in _MODULI or (token == "(" and r.tokens[r.at + 1] in _MODULI):
         modulus = _read_modulus(r)
-        if type(node) is Congruence:
-            node = Congruence(node.left, node.right, modulus)
-        else:
-            node = Call("mod", (node, modulus))
+        whole = type(node) is Congruence and Congruence(node.left, node.right, modulus)
+        node = whole or Call("mod", (node, modulus))
         token = r.tokens[r.at]
     if r.condition is not None:
         node, r.condition = Cases(((node, r.condition),)), None
@@ -197,7 +199,7 @@ def finish_item(r: Reader, left: Node) -> Node:
 
 
 def _free(r: Reader, symbol: Node) -> Node | None:
-    """x "can be any real number", "is an integer": the variable in a set; None, with nothing passed, if it is not that."""
+    """x "can be any real number", "is an integer": the variable in a set; None, with nothing passed, if it is none."""
     start = r.at
     while r.tokens[r.at] in _MAY_BE:
         r.at += 1
@@ -225,12 +227,17 @@ def _named_point(r: Reader, node: Node) -> Node:
 
 
 def _read_side(r: Reader) -> Node:
-    return finish_side(r, read_sum(r))
+    side = read_sum(r)
+    return finish_side(r, as_vector(side) if r.vectors else side)
 
 
 def finish_side(r: Reader, node: Node) -> Node:
     """A ratio or a set operation whose first part has been read."""
     token = r.tokens[r.at]
+    if token in ("\\over", "\\choose"):
+        r.at += 1
+        below = read_sum(r)
+        return quotient(node, below) if token == "\\over" else Call("binomial", (node, below))
     if token in _RATIOS and r.opens != "\\{":
         return _ratio(r, node)
     while (kind := _UNIONS.get(token)) is not None:
@@ -267,7 +274,7 @@ def _ratio(r: Reader, first: Node) -> Node:
         r.at += 1
         parts.append(read_sum(r))
     if any(type(part) is Text for part in parts):
-        r.fail("a ratio of words")
+        raise r.unread("a ratio of words")
     half = half_of_day(tokens[r.at])
     if half is not None:
         numbers = tokens[start : r.at : 2]
@@ -277,7 +284,7 @@ def _ratio(r: Reader, first: Node) -> Node:
             else None
         )
         if time is None:
-            r.fail("no time of day")
+            raise r.unread("no time of day")
         r.at += 1
         return time
     return Ratio(tuple(parts))
@@ -301,6 +308,9 @@ def _relation(r: Reader, left: Node) -> Node:
         congruent = congruent or token == "\\equiv"
         signs.append(_negative(r, sign) if negative else sign)
         right = _read_side(r)
+        if sign == "=" and _runs_through(sides[-1], right):
+            sign = "in"  # x = all real numbers
+            signs[-1] = sign
         sides.append(as_set(right) if sign in ("in", "notin", "subset") else right)
     if not signs:
         return left
@@ -312,12 +322,18 @@ def _relation(r: Reader, left: Node) -> Node:
     return Relation(tuple(sides), tuple(signs))
 
 
+def _runs_through(left: Node, right: Node) -> bool:
+    if type(right) is SetOperation and right.kind == "difference":
+        right = right.parts[0]
+    return type(left) is Symbol and left.name.islower() and type(right) is NamedSet and right.name != "empty"
+
+
 def _negative(r: Reader, sign: Sign) -> Sign:
     if sign == "=":
         return "!="
     if sign == "in":
         return "notin"
-    r.fail("cannot read a negated relation other than ≠ and ∉")
+    raise r.unread("cannot read a negated relation other than ≠ and ∉")
 
 
 def _read_modulus(r: Reader) -> Node:
@@ -355,5 +371,5 @@ def read_condition(r: Reader) -> Node:
     if bracket:
         r.expect(")", "the bracket of a condition")
     if not words:
-        r.unexpected()
+        raise r.unexpected()
     return HEADS["text"](r, " ".join(words))

@@ -6,15 +6,17 @@ r"""What may stand behind a value: units, percent and degree signs, "million", "
 20% of 50       a product
 """
 
+# ruff: noqa: S105  a token is a piece of text here, no password
+
 from __future__ import annotations
 
 from guerdon.verifiers._math.building import is_numeric, product
 from guerdon.verifiers._math.calendar import clock, half_of_day, read_date
-from guerdon.verifiers._math.numerals import MULTIPLES, are_digits, base_named
+from guerdon.verifiers._math.numerals import MULTIPLES, are_digits, base_named, is_numeral
 from guerdon.verifiers._math.powers import DEGREES, ORDINALS, read_power, takes_degree
 from guerdon.verifiers._math.reader import Reader
 from guerdon.verifiers._math.tree import Based, Node, Number, Quantity, Unit
-from guerdon.verifiers._math.units import PERCENT, SIGNS, read_unit, times
+from guerdon.verifiers._math.units import PERCENT, SIGNS, read_part, read_unit, times
 
 DEGREE = Unit((("°", 1),))
 MARKS = frozenset(("%", "\\%", "^", "'", '"'))
@@ -49,7 +51,7 @@ class Factors:
         if not measured:
             last = self.factors[-1]
             if type(last) is not Quantity:
-                self.r.fail("two units stand side by side")
+                raise self.r.unread("two units stand side by side")
             self.factors[-1] = Quantity(last.value, times(last.unit, unit))
             return
         value = product(measured)
@@ -93,12 +95,7 @@ def take_degree(r: Reader) -> Unit:
 
 def take_unit_below(f: Factors) -> bool:
     """Passes "/hour"."""
-    unit = read_unit(f.r.tokens, f.r.at) if f.r.tokens[f.r.at + 1][:1] == '"' else None
-    if unit is None:
-        return False
-    f.r.at = unit[1]
-    f.measure(unit[0])
-    return True
+    return f.r.tokens[f.r.at + 1][:1] == '"' and _take_unit(f, read_unit(f.r.tokens, f.r.at))
 
 
 def take_word(f: Factors) -> bool:
@@ -109,17 +106,29 @@ def take_word(f: Factors) -> bool:
     if type(last) is Number and _changes_number(f, last, word):
         return True
     if word == "of" and (type(last) is Quantity or f.is_numeric()):
-        r.at += 1
-        f.factors.append(read_power(r))
-        return True
+        return _take_of(f)
     if token in _NO_UNITS_HERE or (len(token) == 2 and not f.is_numeric()):
         return False
-    if word in ("am", "pm") and r.tokens[r.at - 2] == ":":
+    if word in ("am", "pm", "oclock") and r.tokens[r.at - 2] == ":":
         return False
-    unit = read_unit(r.tokens, r.at)
+    return _take_unit(f, read_unit(r.tokens, r.at))
+
+
+def _take_of(f: Factors) -> bool:
+    """20% of 50, half of the pizza."""
+    r = f.r
+    following = r.tokens[r.at + 1]
+    if following[:1] == '"' and not is_numeral(following[1:].lower()):
+        return _take_unit(f, read_part(r.tokens, r.at))
+    r.at += 1
+    f.factors.append(read_power(r))
+    return True
+
+
+def _take_unit(f: Factors, unit: tuple[Unit, int] | None) -> bool:
     if unit is None:
         return False
-    r.at = unit[1]
+    f.r.at = unit[1]
     f.measure(unit[0])
     return True
 

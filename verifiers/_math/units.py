@@ -1,12 +1,14 @@
 r"""Units: their names, what they measure, and their exact sizes.
 
-A unit that we know is written by its short name whatever it was called: "kilometres per hour" is km/h. A word that we do
-not know ("apples", "children tickets") is a unit of its own. ``measure`` says of any unit what it measures and how
+A unit that we know is written by its short name whatever it was called: "kilometres per hour" is km/h. A word that we
+do not know ("apples", "children tickets") is a unit of its own. ``measure`` says of any unit what it measures and how
 large it is, so that 5 cm and 50 mm can be compared and 5 cm and 5 s cannot.
 
 Words that only describe fall away: "4 cups of flour" are cups, "12 feet long" are feet. Words that change a number or
 begin a clause ("more", "since", "is") are no units, so the text is not read.
 """
+
+# ruff: noqa: S105  a token is a piece of text here, no password
 
 from __future__ import annotations
 
@@ -111,133 +113,18 @@ SIGNS = {"\\$": "$", "\\euro": "€", "\\pounds": "£", "\\cent": "¢", "\\yen":
 
 _POWERS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3}
 _POWERS_AFTER = {"squared": 2, "cubed": 3}
-_DESCRIBE = frozenset(
-    [
-        "long",
-        "tall",
-        "high",
-        "wide",
-        "deep",
-        "thick",
-        "old",
-        "away",
-        "apart",
-        "each",
-        "total",
-        "altogether",
-        "ago",
-        "later",
-        "left",
-        "remaining",
-    ]
-)
-NO_UNITS = frozenset(
-    [
-        "and",
-        "or",
-        "half",
-        "halves",
-        "quarter",
-        "quarters",
-        "third",
-        "thirds",
-        "fourths",
-        "fifths",
-        "plus",
-        "minus",
-        "over",
-        "to",
-        "than",
-        "squared",
-        "cubed",
-        "factorial",
-        "not",
-        "pi",
-        "sqrt",
-        "root",
-        "until",
-        "between",
-        "mod",
-        "divided",
-        "multiplied",
-        "times",
-        "out",
-        "if",
-        "for",
-        "where",
-        "when",
-        "with",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "the",
-        "a",
-        "an",
-        "this",
-        "that",
-        "these",
-        "those",
-        "because",
-        "since",
-        "as",
-        "so",
-        "but",
-        "except",
-        "otherwise",
-        "else",
-        "more",
-        "less",
-        "fewer",
-        "only",
-        "which",
-        "who",
-        "it",
-        "its",
-        "they",
-        "there",
-        "has",
-        "have",
-        "had",
-        "will",
-        "can",
-        "would",
-        "should",
-        "could",
-        "must",
-        "may",
-        "might",
-        "however",
-        "therefore",
-        "hence",
-        "thus",
-        "while",
-        "at",
-        "most",
-        "least",
-        "about",
-        "approximately",
-        "base",
-        "equals",
-        "equal",
-        "given",
-        "such",
-        "by",
-        "from",
-        "in",
-        "on",
-        "into",
-        "choose",
-        "even",
-        "odd",
-        "then",
-        "true",
-        "false",
-        "yes",
-        "no",
-    ]
-) - {"in"}
+_DESCRIPTIONS = """
+long tall high wide deep thick old away apart each total altogether ago later left remaining
+"""
+_DESCRIBE = frozenset(_DESCRIPTIONS.split())
+_CLAUSES = """
+and or half halves quarter quarters third thirds fourths fifths plus minus over to than squared cubed factorial not
+pi sqrt root until between mod divided multiplied times out if for where when with is are was were be the a an this
+that these those because since as so but except otherwise else more less fewer only which who it its they there has
+have had will can would should could must may might however therefore hence thus while at most least about
+approximately base equals equal given such by from on into choose even odd then true false yes no
+"""
+NO_UNITS = frozenset(_CLAUSES.split())
 """Words that change the number before them or begin a clause."""
 _MOST_WORDS = 6
 
@@ -320,6 +207,8 @@ def read_unit(tokens: Sequence[str], at: int) -> tuple[Unit, int] | None:
     Words are tokens that begin with a quotation mark. Known are powers (``^2``, ``^{-1}``, "squared", "square …"),
     quotients ("/", "per") and products (a dot, a hyphen, or nothing between them).
     """
+    if tokens[at] == '"per' and tokens[at + 1] == '"cent':
+        return PERCENT, at + 2
     factors: list[tuple[str, int]] = []
     unknown: list[str] = []
     sign, start = 1, at
@@ -386,6 +275,15 @@ def _exponent(tokens: Sequence[str], at: int) -> tuple[int, int]:
     if not (digits.isdigit() and len(digits) == 1) or (braced and tokens[end + 1] != "}"):
         return at, 1
     return end + 1 + braced, -int(digits) if negative else int(digits)
+
+
+def read_part(tokens: Sequence[str], at: int) -> tuple[Unit, int] | None:
+    """ "of the pizza" as a unit of its own; None if "of" is followed by a number."""
+    end = at + 1
+    while tokens[end][:1] == '"' and (tokens[end] in ('"the', '"a', '"all', '"his', '"her') or _is_name(tokens[end])):
+        end += 1
+    words = [token[1:].lower() for token in tokens[at:end]]
+    return (unit_of(((" ".join(words), 1),)), end) if 1 < len(words) <= _MOST_WORDS else None
 
 
 def _described(tokens: Sequence[str], at: int) -> int:

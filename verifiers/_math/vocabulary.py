@@ -19,6 +19,9 @@ _GROUPS = r"""
 GROUPS = frozenset(_GROUPS.split())
 """Commands that change how their content looks."""
 
+FRAMES = frozenset(("\\boxed", "\\fbox", "\\ensuremath"))
+"""Those of ``GROUPS`` around a whole answer."""
+
 BOLD = frozenset(("\\mathbf", "\\boldsymbol", "\\bm", "\\pmb"))
 
 _HIDDEN = r"\phantom \hphantom \vphantom \label \tag \hspace \vspace \color \textcolor \colorbox \hskip \kern \mspace"
@@ -63,7 +66,7 @@ PROSE_NAMES = frozenset(("times", "choose", "union", "percent", "Times", "Union"
 _SHORT_WORDS = """
 yes no odd all any and or if not none the of is are one two six ten red day mon man men boy cat dog car bus box bag per
 for was has had its it an to at by on be we so up in out off our you can may sum end top set old new low mid big true
-false both each sun tue wed thu fri sat am pm sq cu as age nor way cup use let get
+false both each sun tue wed thu fri sat am pm sq cu as age nor way cup use let get dne
 """
 SHORT_WORDS = frozenset(_SHORT_WORDS.split())
 """Runs of two or three letters that are words and no product."""
