@@ -45,6 +45,7 @@ class FlintField:
         self.precision = precision
         self._half = precision // 2
         self._near = arb(2) ** -self._half
+        self._far = arb(2) ** precision
         self._before: list[int] = []
 
     def __enter__(self) -> None:
@@ -132,7 +133,7 @@ class FlintField:
     def floor(self, value: Ball) -> int | None:
         if type(value) is not arb:
             value = value.real
-        if value.is_finite() and abs(value) < 2.0**self.precision:
+        if value.is_finite() and abs(value) < self._far:
             whole = value.floor().unique_fmpz()
             return None if whole is None else int(whole)
         return None

@@ -11,7 +11,7 @@ from fractions import Fraction
 from guerdon.verifiers._math import arithmetic, binders, exact, functions
 from guerdon.verifiers._math.decision import CannotTellError, UnboundError, UndefinedError
 from guerdon.verifiers._math.scope import EXACT, Scope, Value, rule
-from guerdon.verifiers._math.tree import Apply, Cases, Node, Quantity, Relation
+from guerdon.verifiers._math.tree import Apply, Brackets, Cases, Node, Quantity, Relation
 
 __all__ = ["arithmetic", "binders", "difference", "evaluate", "functions", "holds", "same"]
 
@@ -60,6 +60,14 @@ def _apply(node: Apply, scope: Scope) -> Value:
     value = scope.draw()
     scope.applied.append((node.name, arguments, value))
     return value
+
+
+@rule(Brackets)
+def _brackets(node: Brackets, scope: Scope) -> Value:
+    """Square brackets around one value inside of a larger one only group it."""
+    if len(node.items) != 1:
+        raise CannotTellError("a list where a number is needed")
+    return scope.value(node.items[0])
 
 
 @rule(Cases)

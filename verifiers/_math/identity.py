@@ -34,6 +34,7 @@ from guerdon.verifiers._math.structure import Survey, Traits, exact, free_symbol
 from guerdon.verifiers._math.tree import (
     Apply,
     Binder,
+    Brackets,
     Call,
     Constant,
     Node,
@@ -84,6 +85,8 @@ def same_without_worker(a: Node, b: Node, *, deadline: float | None = None) -> D
     try:
         if a == b:
             return Decision(True, "identical")
+        if isinstance(a, Brackets) or isinstance(b, Brackets):
+            raise CannotTellError("a list is no value")
         try:
             return _by_value(a, b, deadline)
         except OversizeError as reason:

@@ -41,14 +41,15 @@ def _same_in(a: Node, b: Node, both: Survey, reading: Reading, *, real: bool) ->
     names = sorted(both.symbols)
     whole = {name for name in names if name in both.whole or (both.traits & Traits.STEPS and _is_integer_name(name))}
     literals = both.literals if both.traits & Traits.PIECEWISE else ()
+    counting = bool(both.traits & Traits.COUNTING)
     draws = Draws(both.key)
     trial = _Trial(a, b, reading)
-    found = trial.run(points(names, whole, literals, draws), draws, real=real)
+    found = trial.run(points(names, whole, literals, draws, counting=counting), draws, real=real)
     if found is None and len(whole) < len(names):  # they may have values at integers only
-        found = trial.run(integer_points(names, draws), draws, real=real)
+        found = trial.run(integer_points(names, draws, counting=counting), draws, real=real)
     if found is None and real:
         trial.reading = replace(reading, principal=True)
-        found = trial.run(points(names, whole, literals, draws), draws, real=False)
+        found = trial.run(points(names, whole, literals, draws, counting=counting), draws, real=False)
     if found is None and isinstance(trial.obstacle, OversizeError):
         raise OversizeError(str(trial.obstacle))
     if found is None:

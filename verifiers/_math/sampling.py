@@ -52,18 +52,23 @@ class Point(NamedTuple):
 
 
 def points(
-    names: Sequence[str], whole: Collection[str], literals: Collection[Fraction], draws: Draws
+    names: Sequence[str], whole: Collection[str], literals: Collection[Fraction], draws: Draws, *, counting: bool
 ) -> Iterator[Point]:
-    """The points for symbols of which some take integers. literals: around which to look too."""
+    """The points for symbols of which some take integers, natural numbers only if they are for ``counting``.
+
+    literals: around which to look too.
+    """
     reals = [name for name in names if name not in whole]
     integers = [name for name in names if name in whole]
     if not integers:
         yield from _real_points(reals, draws)
         yield from _points_around(literals, reals, draws)
     elif not reals:
-        yield from integer_points(integers, draws)
+        yield from integer_points(integers, draws, counting=counting)
     else:
-        for point, other in zip(integer_points(integers, draws), cycle(_real_points(reals, draws)), strict=False):
+        for point, other in zip(
+            integer_points(integers, draws, counting=counting), cycle(_real_points(reals, draws)), strict=False
+        ):
             yield Point(other.real, point.whole, point.positive and other.positive, point.needed or other.needed)
 
 
@@ -89,7 +94,7 @@ def _points_around(literals: Collection[Fraction], names: Sequence[str], draws: 
                 yield Point(values, {}, signs == "positive", True)
 
 
-def integer_points(names: Sequence[str], draws: Draws) -> Iterator[Point]:
+def integer_points(names: Sequence[str], draws: Draws, *, counting: bool) -> Iterator[Point]:
     """Small integers from 1 on, rising or falling where there are several; then random ones, zero and negative ones."""
     for size in range(1, 11):
         order = names if size % 2 else list(reversed(names))
@@ -100,7 +105,7 @@ def integer_points(names: Sequence[str], draws: Draws) -> Iterator[Point]:
         rising = sorted(draws.between(1, top) for _ in names)
         yield Point({}, dict(zip(names, rising, strict=True)), True, True)
     yield Point({}, dict.fromkeys(names, 0), True, True)
-    for _ in range(4):
+    for _ in range(0 if counting else 4):
         yield Point({}, {name: draws.between(-12, 12) for name in names}, False, True)
     for _ in range(2):
         yield Point({}, {name: draws.between(100, 2000) for name in names}, True, False)

@@ -40,6 +40,7 @@ class Traits(IntFlag):
     DIGITS = auto()  # a decimal of at least AGREEING_DIGITS digits
     PIECEWISE = auto()  # |x|, roots, max …: one formula here, another there
     STEPS = auto()  # floor, ceil, frac, mod: constant between jumps
+    COUNTING = auto()  # factorial, binomial: meant for natural numbers
     UNKNOWN = auto()  # an unknown function
 
 
@@ -154,6 +155,8 @@ class Survey:
                 self.traits |= Traits.OPEN_LOG
             if len(self.met) > met:
                 self.traits |= _TRAITS_OF.get(node.name, 0)
+                if node.name in _OF_NATURALS:
+                    self.traits |= Traits.COUNTING
                 if node.name in _OF_INTEGERS:
                     self.whole.update(self.met[met:])
         elif isinstance(node, Apply):
@@ -188,7 +191,8 @@ _TRAITS_OF: dict[str, int] = {
     **dict.fromkeys(("arcsin", "arccos", "arctan", "arccot", "arcsec", "arccsc", "ln", "log"), _PIECEWISE),
     **dict.fromkeys(("floor", "ceil", "frac", "mod"), int(Traits.STEPS | Traits.PIECEWISE)),
 }
-_OF_INTEGERS = frozenset({"factorial", "factorial2", "binomial", "permutations", "gcd", "lcm", "phi"})
+_OF_NATURALS = frozenset({"factorial", "factorial2", "binomial", "permutations"})
+_OF_INTEGERS = _OF_NATURALS | {"gcd", "lcm", "phi"}
 
 
 def _is_negative(node: Node) -> bool:
