@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -36,13 +36,40 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Samples that travel in one request: their positions in the caller's list, and their items as JSON."""
+    """Samples that travel in one request: their positions in the caller's list, and for each its JSON."""
 
     positions: tuple[int, ...]
-    items: bytes
+    items: tuple[bytes, ...]
 
-    def body(self, scorer: str) -> bytes:
-        return b'{"scorer":' + json.dumps(scorer).encode() + b',"items":[' + self.items + b"]}"
+    @property
+    def json(self) -> bytes:
+        """The items as a JSON list."""
+        return b"[" + b",".join(self.items) + b"]"
+
+
+def pack(units: Iterable[Mapping[int, bytes]], *, batch_size: int, batch_bytes: int) -> list[Part]:
+    """Requests of at most batch_size items and batch_bytes bytes, in order.
+
+    units: items by position that must travel together; what is larger than the limits travels alone.
+    """
+    parts: list[Part] = []
+    waiting: dict[int, bytes] = {}
+    size = 0
+    for unit in units:
+        unit_size = sum(len(item) + 1 for item in unit.values())
+        if waiting and (len(waiting) + len(unit) > batch_size or size + unit_size > batch_bytes):
+            parts.append(Part(tuple(waiting), tuple(waiting.values())))
+            waiting, size = {}, 0
+        waiting |= unit
+        size += unit_size
+    if waiting:
+        parts.append(Part(tuple(waiting), tuple(waiting.values())))
+    return parts
+
+
+def native_body(part: Part, scorer: str) -> bytes:
+    """The body of ``POST /v1/score``."""
+    return b'{"scorer":' + json.dumps(scorer).encode() + b',"items":' + part.json + b"}"
 
 
 def encode(samples: Sequence[Sample], *, batch_size: int, batch_bytes: int) -> tuple[list[Part], dict[int, Score]]:
@@ -52,28 +79,16 @@ def encode(samples: Sequence[Sample], *, batch_size: int, batch_bytes: int) -> t
     alone. The second result holds, by position, the samples that cannot be sent.
     """
     unsent: dict[int, Score] = {}
-    parts: list[Part] = []
-    positions: list[int] = []
-    items: list[bytes] = []
-    size = 0
+    units: list[dict[int, bytes]] = []
     for members in _units(samples):
-        unit: dict[int, bytes] = {}
+        units.append({})
         for position in members:
             item = _item(position, samples[position])
             if isinstance(item, Score):
                 unsent[position] = item
             else:
-                unit[position] = item
-        unit_size = sum(len(item) + 1 for item in unit.values())
-        if positions and (len(positions) + len(unit) > batch_size or size + unit_size > batch_bytes):
-            parts.append(Part(tuple(positions), b",".join(items)))
-            positions, items, size = [], [], 0
-        positions += unit
-        items += unit.values()
-        size += unit_size
-    if positions:
-        parts.append(Part(tuple(positions), b",".join(items)))
-    return parts, unsent
+                units[-1][position] = item
+    return pack(units, batch_size=batch_size, batch_bytes=batch_bytes), unsent
 
 
 def _units(samples: Sequence[Sample]) -> Iterator[list[int]]:
@@ -95,8 +110,13 @@ def _item(position: int, sample: Sample) -> bytes | Score:
         "group": sample.group,
         "meta": plain(sample.meta, f"samples[{position}].meta"),
     }
+    return as_json(item)
+
+
+def as_json(value: Any) -> bytes | Score:
+    """A value that ``plain`` gave, as JSON; an unscored score where text has no UTF-8 form."""
     try:
-        return json.dumps(item, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
+        return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError as error:
         return Score.unscored(
             f"the sample cannot be sent: it holds {error.object[error.start]!r}, an unpaired surrogate, which has no "
