@@ -38,6 +38,7 @@ from guerdon.verifiers._math.tree import (
     Power,
     Product,
     Quantity,
+    Text,
     Unit,
 )
 from guerdon.verifiers._math.units import SIGNS, times
@@ -81,7 +82,7 @@ def _derivative(r: Reader) -> Node | None:
     return Apply(f"d/d{tokens[at + 6]}", (symbol(tokens[at + 2]),))
 
 
-@head("\\derivative")
+@head("\\d over d")
 def read_derivative(r: Reader, token: str) -> Node:
     """dy/dx, of which ``dress`` has left the letters y and x."""
     r.at += 2
@@ -92,10 +93,10 @@ def read_derivative(r: Reader, token: str) -> Node:
 def read_root(r: Reader, token: str) -> Node:
     """The square root, or the n-th with its index in square brackets."""
     index: Node | None = None
+    r.deeper()
     if r.take("["):
         index = read_sum(r)
         r.expect("]", "the index of a root")
-    r.deeper()
     inside = read_operand(r)
     r.depth -= 1
     return root(inside, index)
@@ -140,7 +141,10 @@ def read_function(r: Reader, token: str) -> Node:
             raise r.unread("two exponents on one function")
     if exponent == Number(Fraction(-1)) and f"arc{name}" in FUNCTIONS:
         name, exponent = f"arc{name}", None
-    call = _call(name, _read_function_argument(r, name), base)
+    argument = _read_function_argument(r, name)
+    if type(argument) is Text:
+        raise r.unread(f"{name} of words")
+    call = _call(name, argument, base)
     r.depth -= 1
     return call if exponent is None else Power(call, exponent)
 
@@ -187,7 +191,7 @@ def _read_bare_argument(r: Reader) -> Node:
 def _read_bare_argument_factors(r: Reader) -> Node:
     tokens = r.tokens
     factors: list[Node] = [read_power(r)]
-    while True:
+    while type(factors[-1]) is not Text:
         token = tokens[r.at]
         if token == "^" and takes_degree(r):
             factors = [_in_degrees(r, product(factors))]
@@ -267,7 +271,9 @@ def read_money(r: Reader, token: str) -> Node:
     if r.tokens[r.at] == "-":
         r.at += 1
         return Quantity(negated(read_power(r)), unit)
+    r.deeper()
     amount = read_product(r)
+    r.depth -= 1
     if type(amount) is Quantity:
         return Quantity(amount.value, times(unit, amount.unit))
     return Quantity(amount, unit)
@@ -276,4 +282,4 @@ def read_money(r: Reader, token: str) -> Node:
 @head("\\log2", "\\log10")
 def read_log_of_program(r: Reader, token: str) -> Node:
     """log2(8) and log10(1000), as programs call them."""
-    return Call("log", (read_operand(r), literal(token[4:])))
+    return Call("log", (read_argument(r), literal(token[4:])))

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 
+from guerdon.verifiers._math.errors import UnreadError
 from guerdon.verifiers._math.reader import HEADS
 from guerdon.verifiers._math.runs import is_word, letters_of
 from guerdon.verifiers._math.statements import RELATIONS
@@ -81,7 +82,10 @@ def is_command(name: str) -> bool:
 
 
 def undressed(tokens: list[str]) -> tuple[list[str], list[int]]:
-    """The tokens that are read, with an empty one at the end, and for each the index of the token it comes from."""
+    """The tokens that are read, and for each the index of the token it comes from.
+
+    Raises UnreadError if a brace or an environment is open at the end.
+    """
     return _Dresser(tokens).run()
 
 
@@ -110,7 +114,8 @@ class _Dresser:
         while self._last() in (",", ";", ".", ":") and self.out:
             self.out.pop()
             self.origins.pop()
-        self._keep("")
+        if self.levels:
+            raise UnreadError("a brace or environment is not closed", len(self.tokens) - 1)
         return self.out, self.origins
 
     def _keep(self, *tokens: str) -> None:
@@ -174,7 +179,7 @@ class _Dresser:
         self.at += self._next() == "*"
         braced = self._next() == "{"
         if token in BOLD and self._next(1 + braced) in ("i", "j", "k") and (not braced or self._next(3) == "}"):
-            self._keep("\\unit", self._next(1 + braced))
+            self._keep("\\unit vector", self._next(1 + braced))
             self.at += 3 if braced else 1
         elif not braced:
             if token in TEXTS and self._next()[:1].isalpha():
@@ -272,7 +277,7 @@ class _Dresser:
         if token[:2].lower() in ("a.", "p."):
             self._keep('"am' if token[0] in "aA" else '"pm')
         elif _DIFFERENTIAL.fullmatch(token) and self._next() == "/" and _DIFFERENTIAL.fullmatch(self._next(2)):
-            self._keep("\\derivative", token[1], self._next(2)[1])
+            self._keep("\\d over d", token[1], self._next(2)[1])
             self.at += 2
         elif token.lower() == "o'clock":
             self._keep('"oclock')

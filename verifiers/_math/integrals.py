@@ -53,8 +53,11 @@ def _start(r: Reader, signs: tuple[str, ...]) -> tuple[str, Node]:
         raise r.unexpected()
     r.at += 1
     side = _take_side(r)
+    r.deeper()
     low = read_sum(r)
+    r.depth -= 1
     if side:
+        r.expect("\\side", "the point of a limit")
         r.at = side
         low = Apply("+" if "+" in r.tokens[side - 3 : side] else "-", (low,))
     r.expect("}", "the variable of a sum")
@@ -74,7 +77,7 @@ def _take_side(r: Reader) -> int:
                 else 0
             )
             if width and tokens[at + width] == "}":
-                tokens[at] = ""
+                tokens[at] = "\\side"
                 return at + width
     return 0
 

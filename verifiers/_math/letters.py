@@ -117,7 +117,7 @@ def read_index(r: Reader) -> str:
     token = tokens[r.at]
     r.at += 1
     if token != "{":
-        if token == "" or not (token[-1].isalnum() or token in ("+", "-", "*")):
+        if not (token.isalnum() or token in _INDICES or token[:1] == '"'):
             r.at -= 1
             raise r.unread("a subscript is missing")
         return token.lstrip('"\\')
@@ -133,6 +133,9 @@ def read_index(r: Reader) -> str:
             return "".join(parts)
         if token not in ("{", "}"):
             parts.append(token.lstrip('"\\'))
+
+
+_INDICES = frozenset(("+", "-", "*", "\\max", "\\min", "\\infty", *(f"\\{name}" for name in (*GREEK, *_VARIANTS))))
 
 
 def _counted(r: Reader, letter: str, below: str) -> Node | None:
@@ -300,9 +303,9 @@ def read_ellipsis(r: Reader, token: str) -> Node:
     return _ELLIPSIS
 
 
-@head("\\unit")
+@head("\\unit vector")
 def read_unit_vector(r: Reader, token: str) -> Node:
-    """A bold i, j or k, which the dress leaves as ``\\unit`` and the letter."""
+    """A bold i, j or k, which the dress leaves as ``\\unit vector`` and the letter."""
     r.at += 1
     r.vectors = True
     return symbol(f"unit vector {r.tokens[r.at - 1]}")

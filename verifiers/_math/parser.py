@@ -21,7 +21,7 @@ from guerdon.verifiers._math.limits import MAX_CHARACTERS, MAX_TOKENS
 from guerdon.verifiers._math.literals import literal
 from guerdon.verifiers._math.reader import Reader
 from guerdon.verifiers._math.signs import ascii_form
-from guerdon.verifiers._math.statements import read_listing
+from guerdon.verifiers._math.statements import SEPARATORS, read_listing
 from guerdon.verifiers._math.tokens import TOKEN, tokens_of
 from guerdon.verifiers._math.tree import Node, Text
 from guerdon.verifiers._text import normal, trim
@@ -58,15 +58,16 @@ def parse(text: str) -> Node:
     tokens = tokens_of(form)
     if len(tokens) > MAX_TOKENS:
         raise TooLargeError(f"{len(tokens):,} tokens; at most {MAX_TOKENS:,} are read")
-    reader = Reader([*tokens, ""]) if is_plain(tokens, form) else Reader(*undressed(tokens))
+    reader: Reader | None = None
     try:
+        reader = Reader(tokens) if is_plain(tokens, form) else Reader(*undressed(tokens))
         node = read_listing(reader)
-        if reader.at < len(reader.tokens) - 1:
+        if reader.tokens[reader.at] != "":
             raise reader.unexpected()
     except TooLargeError:
         raise
     except UnreadError as error:
-        if _is_words(form, reader.tokens):
+        if reader is not None and _is_words(form, reader.tokens):
             return Text(normal(form))
         raise UnreadError(error.reason, _character(form, error.at)) from None
     return node
@@ -82,7 +83,7 @@ def _undoubled(form: str) -> str:
 
 def _is_words(form: str, tokens: list[str]) -> bool:
     """Whether the text is only words: no operation, no brackets, nothing of a program."""
-    words = [token for token in tokens if token[:1] == '"' and len(token) > 2]
+    words = [token for token in tokens if token[:1] == '"' and len(token) > 2 and token not in SEPARATORS]
     others = [
         token for token in tokens if not (token[:1] == '"' or token in ("", ",", "-", "'", ".", ";", ":", "!", "?"))
     ]

@@ -96,7 +96,7 @@ def read_operand(r: Reader) -> Node:
     if known is None:
         if token[:1].isdigit() or (token[:1] == "." and token[1:2].isdigit()):
             known = HEADS["number"]
-        elif token[:1] == '"':
+        elif token[:1] == '"' and len(token) > 1:
             known = HEADS["word"]
         elif token[:1].isupper() and r.tokens[r.at + 1] == "_":
             known = HEADS["based"]  # FF_{16}

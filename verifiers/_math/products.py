@@ -49,6 +49,7 @@ _ENDS = frozenset(("", "}", ")", "]", ",", ";", "=", "+", "-", "\\}", "<", ">", 
 """What ends a product; the usual ones, looked up first so that short formulas stay short work."""
 _NO_FACTORS = frozenset(("<", "]", "|", "^", "_"))
 """Heads that are no factor without a sign, since they may also close or stand between two values."""
+_SETS = (NamedSet, Braces, SetOperation)
 _CLAUSES = frozenset(("\\bmod", "\\mod", "\\pmod", '"if', '"for', '"when', '"where', '"with'))
 _AFTER_INTERVAL = frozenset(
     ("", ",", ";", ")", "}", "\\}", "\\cup", "\\cap", "\\setminus", "]", "&", "\\\\", '"and', '"or')
@@ -70,7 +71,7 @@ def read_product(r: Reader) -> Node:
 
 def starts_factor(token: str) -> bool:
     """Whether a token may begin an operand, so that it multiplies what stands before it."""
-    return (token in HEADS and token not in _NO_FACTORS) or token[:1] == '"'
+    return (token in HEADS and token not in _NO_FACTORS) or (token[:1] == '"' and len(token) > 1)
 
 
 def closes_interval(r: Reader) -> bool:
@@ -154,9 +155,12 @@ def _multiply(f: Factors) -> None:
 
 
 def _are_sets(left: Node, right: Node) -> bool:
-    if isinstance(left, (NamedSet, Braces)) or isinstance(right, (NamedSet, Braces)):
-        return True
-    return type(left) is Brackets and type(right) is Brackets and left.opens + left.closes != "()"
+    """Whether a times sign makes pairs: between two sets, one of which is surely none of numbers, points or letters."""
+    both = all(isinstance(as_set(side), (NamedSet, Braces, SetOperation, Brackets)) for side in (left, right))
+    return both and any(
+        isinstance(side, _SETS) or (type(side) is Brackets and (side.opens, side.closes) != ("(", ")"))
+        for side in (left, right)
+    )
 
 
 def _power_of_ten(r: Reader) -> int | None:
@@ -256,6 +260,8 @@ def _implicit(f: Factors) -> None:
     factor = read_power(r)
     if type(factor) is Relation and token == "(":
         r.condition = factor
+    elif isinstance(factor, _SETS) and isinstance(last, _SETS):
+        raise r.unread("two sets stand side by side")
     elif type(factor) is Text:
         raise r.unread("words and a formula are mixed")
     elif is_literal and token in _FRACTIONS and type(factor) is Number and 0 < factor.value < 1:

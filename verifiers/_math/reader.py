@@ -29,8 +29,12 @@ def head(*tokens: str) -> Callable[[Head], Head]:
     return enter
 
 
+_END = ("",) * 10
+"""More than anything here looks ahead."""
+
+
 class Reader:
-    """The state of one parse; ``tokens`` ends with an empty one, so that looking at the next is always allowed.
+    """The state of one parse; empty tokens follow the last one, so that looking at the next ones is always allowed.
 
     origins: for each token the raw one that it comes from. opens: the innermost open bracket, which decides what ``|``
     and ``:`` mean. integral: the depth of the innermost open integral, -1 if there is none; differential: its ``dx``,
@@ -55,7 +59,7 @@ class Reader:
     )
 
     def __init__(self, tokens: list[str], origins: list[int] | None = None) -> None:
-        self.tokens = tokens
+        self.tokens = [*tokens, *_END]
         self.origins = origins
         self.at = 0
         self.depth = 0
@@ -94,9 +98,9 @@ class Reader:
 
     def unread(self, reason: str) -> UnreadError:
         """The error at this position, which counts raw tokens until ``parse`` makes characters of it."""
-        raise UnreadError(
-            reason, self.at if self.origins is None else self.origins[min(self.at, len(self.origins) - 1)]
-        )
+        if self.origins is None:
+            return UnreadError(reason, self.at)
+        return UnreadError(reason, self.origins[self.at] if self.at < len(self.origins) else None)
 
     def unexpected(self) -> UnreadError:
         """The error about the token that stands here."""

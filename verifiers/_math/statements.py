@@ -19,6 +19,7 @@ from itertools import pairwise
 from guerdon.verifiers._math.building import as_set, as_vector, difference, quotient
 from guerdon.verifiers._math.calendar import clock, half_of_day
 from guerdon.verifiers._math.expressions import read_sum
+from guerdon.verifiers._math.powers import read_power
 from guerdon.verifiers._math.reader import HEADS, Reader
 from guerdon.verifiers._math.tree import (
     Apply,
@@ -263,8 +264,10 @@ def _as_part(node: Node) -> Node:
 def _ratio(r: Reader, first: Node) -> Node:
     tokens = r.tokens
     if type(first) is Symbol and tokens[r.at + 2] in ("\\mapsto", "\\longmapsto"):
-        r.at += 3
-        return Relation((Apply(first.name, (HEADS[tokens[r.at - 2]](r, tokens[r.at - 2]),)), read_sum(r)), ("=",))
+        r.at += 1
+        variable = read_power(r)
+        r.at += 1
+        return Relation((Apply(first.name, (variable,)), read_sum(r)), ("=",))  # f: x ↦ x²
     if type(first) is Symbol and len(first.name) > 3 and first.name.isalpha() and r.tokens[r.at + 1][:1] != '"':
         r.at += 1
         return Relation((first, _read_side(r)), ("=",))  # girls: 4

@@ -15,7 +15,7 @@ from guerdon.verifiers._math.calendar import clock, half_of_day, read_date
 from guerdon.verifiers._math.numerals import MULTIPLES, are_digits, base_named, is_numeral
 from guerdon.verifiers._math.powers import DEGREES, ORDINALS, read_power, takes_degree
 from guerdon.verifiers._math.reader import Reader
-from guerdon.verifiers._math.tree import Based, Node, Number, Quantity, Unit
+from guerdon.verifiers._math.tree import Based, Node, Number, Quantity, Text, Unit
 from guerdon.verifiers._math.units import PERCENT, SIGNS, read_part, read_unit, times
 
 DEGREE = Unit((("°", 1),))
@@ -55,7 +55,9 @@ class Factors:
             self.factors[-1] = Quantity(last.value, times(last.unit, unit))
             return
         value = product(measured)
-        if type(value) is Quantity:
+        if isinstance(value, Text):
+            raise self.r.unread("a unit stands behind words")
+        if isinstance(value, Quantity):
             value, unit = value.value, times(value.unit, unit)
         self.factors[self.start :] = [Quantity(value, unit)]
         self.start = len(self.factors)

@@ -230,6 +230,10 @@ def read_unit(tokens: Sequence[str], at: int) -> tuple[Unit, int] | None:
         at += 1
         if short is None:
             unknown.append(word.lower())
+            if tokens[at] == "^":
+                at, exponent = _exponent(tokens, at)
+                factors.append((" ".join(unknown), sign * exponent))
+                unknown, sign = [], 1
             if len(unknown) > _MOST_WORDS:
                 return None
             continue

@@ -42,7 +42,7 @@ from guerdon.verifiers._math.tree import (
 from guerdon.verifiers._math.units import SIGNS
 
 _SIGNS = {
-    "=": "=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "in": "\\in", "notin": "\\notin",
+    "=": "=", "!=": "\\ne", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "in": "\\in", "notin": "\\notin",
     "subset": "\\subset", "approx": "\\approx", "maps": "\\mapsto",
 }  # fmt: skip
 _OPERATIONS = {"union": "\\cup", "intersection": "\\cap", "difference": "\\setminus", "product": "\\times"}
@@ -76,7 +76,7 @@ def _inside(node: Node, least: int) -> str:
 
 def _number(node: Number) -> tuple[str, int]:
     value = abs(node.value)
-    if node.digits:
+    if node.digits and 10 ** node.value.denominator.bit_length() % node.value.denominator == 0:
         text = _decimal(value, node.digits)
     else:
         text = str(value.numerator) if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
@@ -104,10 +104,9 @@ def _sum(node: Sum) -> tuple[str, int]:
         if isinstance(term, PlusMinus):
             piece = _plus_minus(term)[0]
         else:
-            piece = _inside(term, _PRODUCT)
-            written, holds = _written(term)
-            if holds == _SUM and written.startswith("-") and isinstance(term, Number | Product):
-                piece = written
+            piece, holds = _written(term)
+            if holds < _PRODUCT and not (piece.startswith("-") and isinstance(term, Number | Product)):
+                piece = f"({piece})"
         if index and piece.startswith("-"):
             text += f" - {piece[1:]}"
         elif index:
@@ -364,7 +363,7 @@ def _text(node: Text) -> tuple[str, int]:
 _WRITERS: dict[type[Node], Callable[..., tuple[str, int]]] = {
     Number: _number, Based: _based, Constant: _constant,
     Symbol: _symbol, Sum: _sum, Product: _product, Power: _power, Call: _call, Apply: _apply, Binder: _binder,
-    PlusMinus: _plus_minus, Cases: _cases, Quantity: _quantity, Ratio: _ratio, Clock: _clock, Date: _date, Brackets: _brackets, Braces: _braces,
-    Matrix: _matrix, Listing: _listing, SetBuilder: _set_builder, NamedSet: _named_set, SetOperation: _set_operation,
+    PlusMinus: _plus_minus, Cases: _cases, Quantity: _quantity, Ratio: _ratio, Clock: _clock, Date: _date,
+    Brackets: _brackets, Braces: _braces, Matrix: _matrix, Listing: _listing, SetBuilder: _set_builder, NamedSet: _named_set, SetOperation: _set_operation,
     Relation: _relation, Congruence: _congruence, Text: _text,
 }  # fmt: skip
