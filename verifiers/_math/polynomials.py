@@ -227,7 +227,7 @@ def _raised(base: Polynomial, exponent: int, constant: tuple[int, ...]) -> Polyn
         return {constant: value**exponent} if value else {}
     if len(base) == 1:
         ((exponents, value),) = base.items()
-        if bits(value) * exponent > MAX_BITS:
+        if abs(value) != 1 and bits(value) * exponent > MAX_BITS:
             raise OversizeError("a power too large")
         return {tuple(each * exponent for each in exponents): value**exponent}
     if exponent > MAX_TERMS:

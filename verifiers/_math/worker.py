@@ -1,9 +1,9 @@
 """The program of one symbolic worker: reads questions from standard input, writes answers to standard output.
 
 Every message is one line of JSON. It says ``{"ready": true}`` once sympy is loaded, then answers each
-``{"a": tree, "b": tree, "seconds": 0.5}`` with ``{"equal": ..., "stage": ..., "reason": ..., "status": ...}``. It ends
-with its standard input, and ends itself when a question takes too long, too much memory or too much processor time,
-so that it outlives nobody.
+``{"a": tree, "b": tree, "seconds": 0.5}`` with ``{"equal": ..., "stage": ..., "reason": ..., "status": ...}``, with
+``"last": true`` if it ends itself after that. It ends with its standard input, and when a question takes too long, too
+much memory or too much processor time, so that it outlives nobody.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def main() -> None:
         try:
             answer = _answer(question)
         except MemoryError:
-            answer = {"equal": None, "stage": "symbolic", "reason": "out of memory", "status": "refused"}
+            answer = {"equal": None, "stage": "symbolic", "reason": "out of memory", "status": "refused", "last": True}
             answers.write(json.dumps(answer).encode() + b"\n")
             os._exit(1)  # what is left of the heap is not worth keeping
         alarm.cancel()

@@ -143,7 +143,7 @@ class Pool:
             try:
                 worker.wait_ready()
                 answer = worker.ask(message, seconds)
-                kept = answer is not None and worker.alive
+                kept = answer is not None and not answer.get("last") and worker.alive
             except _GoneError as reason:
                 return Decision(None, "symbolic", str(reason), "error")
             finally:  # whatever happened, Ctrl-C included: a worker in an unknown state is no worker
