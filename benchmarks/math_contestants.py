@@ -12,9 +12,11 @@ import re
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 Judge = Callable[[str, str], "bool | None"]
@@ -135,20 +137,26 @@ class Contestant:
         except EOFError:
             return "its process died at the start"
 
-    def ask(self, reference: str, response: str) -> Answer:
+    def ask(self, pairs: Sequence[tuple[str, str]]) -> tuple[list[Answer], float]:
+        """The answers to pairs of reference and response, and the CPU seconds of processes that it started."""
         if self._process is None:
             self.start()
         started = time.perf_counter()
-        self._pipe.send((reference, response))
+        self._pipe.send(pairs)
+        fault = "killed"
         try:
-            if self._pipe.poll(self._kill_after):
-                return Answer(*self._pipe.recv())
-            fault = "killed"
+            if self._pipe.poll(self._kill_after * (1 if len(pairs) == 1 else 3)):
+                answers, others = self._pipe.recv()
+                return [Answer(*answer) for answer in answers], others
         except (EOFError, ConnectionError):
             fault = "crash"
         self.stop()
-        spent = time.perf_counter() - started
-        return Answer(None, spent, spent, fault)
+        if len(pairs) == 1:
+            spent = time.perf_counter() - started
+            return [Answer(None, spent, spent, fault)], 0.0
+        # one of them did it: find out which, alone
+        alone = [self.ask([pair]) for pair in pairs]
+        return [answers[0] for answers, _ in alone], sum(others for _, others in alone)
 
     def stop(self) -> None:
         if self._process is not None:
@@ -161,6 +169,19 @@ def cpu_seconds() -> float:
     """Of this process and of its children that have ended."""
     children = os.times()
     return time.process_time() + children.children_user + children.children_system
+
+
+def cpu_of_children() -> float:
+    """Of the processes below this one that are still running, where the system tells (Linux)."""
+    seconds, waiting = 0.0, [os.getpid()]
+    while waiting:
+        for listed in Path(f"/proc/{waiting.pop()}/task").glob("*/children"):
+            for pid in listed.read_text().split():
+                waiting.append(int(pid))
+                with suppress(OSError):
+                    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+                    seconds += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return seconds
 
 
 def _serve(pipe: Connection, name: str) -> None:
@@ -177,11 +198,18 @@ def _serve(pipe: Connection, name: str) -> None:
         return
     pipe.send("")
     while True:
-        reference, response = pipe.recv()
-        wall, cpu = time.perf_counter(), cpu_seconds()
-        verdict, fault = None, ""
-        try:
-            verdict = judge(reference, response)
-        except BaseException as error:  # peers raise anything, and their signals too
-            fault = f"crash: {type(error).__name__}"
-        pipe.send((verdict, cpu_seconds() - cpu, time.perf_counter() - wall, fault))
+        pairs = pipe.recv()
+        judge(*WARM_UP[0])  # what the caches of the processor hold after a turn of another is no merit of anybody
+        others = cpu_seconds() - time.process_time() + cpu_of_children()
+        answers = [_judged(judge, *pair) for pair in pairs]
+        pipe.send((answers, cpu_seconds() - time.process_time() + cpu_of_children() - others))
+
+
+def _judged(judge: Judge, reference: str, response: str) -> tuple[bool | None, float, float, str]:
+    wall, cpu = time.perf_counter(), time.process_time()
+    verdict, fault = None, ""
+    try:
+        verdict = judge(reference, response)
+    except BaseException as error:  # peers raise anything, and their signals too
+        fault = f"crash: {type(error).__name__}"
+    return verdict, time.process_time() - cpu, time.perf_counter() - wall, fault
