@@ -28,7 +28,8 @@ _TABLE_ROW = re.compile(r"^[ \t]*+\|", re.MULTILINE)
 _QUOTE = re.compile(r"^[ ]{0,3}>", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t]*+(?:```|~~~)", re.MULTILINE)
 _BOLD = re.compile(r"\*\*[^*\n]++\*\*|__[^_\n]++__")
-_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[。！？](?![。！？])")
+# the full stop of "1." at the start of a line ends none
+_SENTENCE_END = re.compile(r"(?<!^\d)(?<!^\d\d)[.!?](?=\s|$)|[。！？](?![。！？])", re.MULTILINE)
 _EMOJI = re.compile("[\U0001f300-\U0001faff\u2600-\u27bf\U0001f1e6-\U0001f1ff]")
 _WIDE = re.compile("[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]")
 
@@ -124,7 +125,7 @@ _FEATURES: dict[str, tuple[Feature, str]] = {
     "length": (lambda text: float(len(text)), "characters"),
     "words": (lambda text: float(len(text.split())), "words between white space (few in Chinese or Japanese)"),
     "tokens": (_tokens, "tokens, roughly: one a CJK character, else one in four characters"),
-    "sentences": (_sentences, "ends of sentences"),
+    "sentences": (_sentences, "ends of sentences, roughly"),
     "lines": (lambda text: float(len(text.splitlines())), "lines"),
     "markdown": (_markdown, "all Markdown marks: headings, list items, bold, quotes, table rows, code blocks"),
     "headings": (_headings, "lines that start with #"),

@@ -3,21 +3,18 @@
 A judge's preference for each instruction is modelled as sigma(theta + phi tanh(d / std d) + psi gamma): theta how much
 better the model is, d how much longer its answer is, gamma how hard the instruction is. The win rate is the mean
 prediction at d = 0. Dubois et al. 2024, arXiv 2404.04475 (AlpacaEval 2). Differences from it, all ours: theta is not
-penalised, so that without an effect of length the raw win rate comes out exactly; intervals are bootstrapped by
-instruction; no parity with its leaderboard is claimed.
+penalised, so that without an effect of length the raw win rate comes out exactly; intervals are analytic and
+clustered by instruction; no parity with its leaderboard is claimed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 
 from guerdon.calibration._arrays import Codes, Floats, floats, group_codes, np
 from guerdon.rewards.errors import UsageError
-
-if TYPE_CHECKING:
-    from guerdon.rewards.evaluation.intervals import Estimate
+from guerdon.rewards.evaluation.intervals import Estimate, folds_of, linearised, share
 
 FEWEST = 20
 PENALTIES = tuple(float(value) for value in np.geomspace(1e-4, 1e-1, 7))
@@ -26,7 +23,6 @@ FOLDS = 5
 GAMED_WEIGHT = 0.2
 FAR, FAR_SHARE = 0.10, 0.25
 """Raw and controlled rates that differ by more than ten points and by a quarter of the raw rate's way to 0 or 1."""
-RESAMPLES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,26 +92,20 @@ def length_controlled(
         weights = np.concatenate([weights, np.full(len(copies), GAMED_WEIGHT)])
         places = np.concatenate([codes, codes.max() + 1 + np.arange(len(copies))])
     penalty = _best_penalty(rows, targets, weights, places, seed)
-    theta, phi, psi = (float(value) for value in _fit(rows, targets, weights, penalty))
-
-    def rate(counts: Floats) -> tuple[float, float]:
-        """Controlled and raw rate where each row stands ``counts`` times."""
-        found = _fit(rows, targets, weights * counts, penalty, start=np.array([theta, phi, psi]))
-        own = counts[: len(y)]
-        controlled = judged(float(found[0]), 0.0, np.zeros(len(y)), psi=float(found[2]), difficulty=gamma)
-        return float(np.average(controlled, weights=own)), float(np.average(y, weights=own))
-
-    controlled, raw = rate(np.ones(len(targets)))
-    intervals = _bootstrap(rate, places, len(y), seed)
+    beta = _fit(rows, targets, weights, penalty)
+    theta, phi, psi = (float(value) for value in beta)
+    at_equal_length = np.column_stack([np.ones(len(y)), np.zeros(len(y)), gamma])
+    controlled = float(_sigmoid(at_equal_length @ beta).mean())
+    influence = _influence(beta, rows, targets, weights, at_equal_length)
     return LengthControlled(
-        _estimate(controlled, intervals[0], codes),
-        _estimate(raw, intervals[1], codes),
+        _inside(linearised(controlled, influence, places)),
+        share(y, codes),
         theta,
         phi,
         psi,
         spread,
         penalty,
-        _warning(controlled, raw),
+        _warning(controlled, float(y.mean())),
     )
 
 
@@ -148,7 +138,7 @@ def instruction_difficulty(preferences: Floats, *, ridge: float = 1.0) -> Floats
                 gamma = gamma + np.clip((slope - ridge * gamma) / (bend + ridge), -1, 1)
         if np.abs(gamma - before).max(initial=0.0) < 1e-9:
             break
-    return gamma - gamma.mean()
+    return np.asarray(gamma - gamma.mean())
 
 
 def _checked(preference: Floats, difference: Floats, *names: str) -> tuple[Floats, Floats]:
@@ -162,24 +152,24 @@ def _checked(preference: Floats, difference: Floats, *names: str) -> tuple[Float
     return y, d
 
 
-def _fit(rows: Floats, targets: Floats, weights: Floats, penalty: float, start: Floats | None = None) -> Floats:
+def _fit(rows: Floats, targets: Floats, weights: Floats, penalty: float) -> Floats:
     """Logistic regression on soft labels with an L1 term on all but the first weight, by proximal Newton steps.
 
     Minimises the weighted mean log-loss + penalty * (|phi| + |psi|). A ridge of 1e-6 keeps separable data finite.
     """
-    beta = np.zeros(rows.shape[1]) if start is None else start.copy()
+    beta = np.zeros(rows.shape[1])
     price = np.array([0.0, *[penalty] * (rows.shape[1] - 1)])
-    share = weights / weights.sum()
-    loss = _objective(beta, rows, targets, share, price)
+    mass = weights / weights.sum()
+    loss = _objective(beta, rows, targets, mass, price)
     for _ in range(100):
         p = _sigmoid(rows @ beta)
-        slope = rows.T @ (share * (p - targets)) + 1e-6 * beta
-        bend = (rows * (share * p * (1 - p))[:, None]).T @ rows + 1e-6 * np.eye(len(beta))
+        slope = rows.T @ (mass * (p - targets)) + 1e-6 * beta
+        bend = (rows * (mass * p * (1 - p))[:, None]).T @ rows + 1e-6 * np.eye(len(beta))
         step = _lasso_step(beta, slope, bend, price) - beta
         size = 1.0
         while size > 1e-6:  # halve until the loss falls
             candidate = beta + size * step
-            new = _objective(candidate, rows, targets, share, price)
+            new = _objective(candidate, rows, targets, mass, price)
             if new <= loss:
                 break
             size /= 2
@@ -206,8 +196,8 @@ def _lasso_step(beta: Floats, slope: Floats, bend: Floats, price: Floats) -> Flo
     return new
 
 
-def _objective(beta: Floats, rows: Floats, targets: Floats, share: Floats, price: Floats) -> float:
-    return float(share @ _losses(beta, rows, targets) + price @ np.abs(beta) + 5e-7 * beta @ beta)
+def _objective(beta: Floats, rows: Floats, targets: Floats, mass: Floats, price: Floats) -> float:
+    return float(mass @ _losses(beta, rows, targets) + price @ np.abs(beta) + 5e-7 * beta @ beta)
 
 
 def _losses(beta: Floats, rows: Floats, targets: Floats) -> Floats:
@@ -217,8 +207,6 @@ def _losses(beta: Floats, rows: Floats, targets: Floats) -> Floats:
 
 def _best_penalty(rows: Floats, targets: Floats, weights: Floats, places: Codes, seed: int) -> float:
     """The penalty with the lowest held-out log-loss; whole instructions are held out."""
-    from guerdon.rewards.evaluation.intervals import folds_of
-
     folds = folds_of(places, FOLDS, seed)
     if folds is None:
         return PENALTIES[0]
@@ -231,29 +219,24 @@ def _best_penalty(rows: Floats, targets: Floats, weights: Floats, places: Codes,
     return PENALTIES[int(totals.argmin())]
 
 
-def _bootstrap(
-    rate: Callable[[Floats], tuple[float, float]], places: Codes, own: int, seed: int
-) -> list[tuple[float, float] | None]:
-    """95 % intervals of both rates from resampled instructions; None with fewer than two."""
-    names = np.unique(places)
-    if len(np.unique(places[:own])) < 2:
-        return [None, None]
-    index = np.searchsorted(names, places)
-    generator = np.random.default_rng(seed)
-    found = []
-    for draw in generator.multinomial(len(names), np.full(len(names), 1 / len(names)), size=RESAMPLES):
-        counts = draw[index].astype(np.float64)
-        if counts[:own].sum() > 0:
-            found.append(rate(counts))
-    low, high = np.quantile(np.array(found), (0.025, 0.975), axis=0)
-    return [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
+def _influence(beta: Floats, rows: Floats, targets: Floats, weights: Floats, at_equal_length: Floats) -> Floats:
+    """How far each row moves the mean prediction at equal lengths, to first order: its own instruction's part, and its
+    pull on the weights. Weights that the L1 term set to 0 are taken to stay there."""
+    p, equal = _sigmoid(rows @ beta), _sigmoid(at_equal_length @ beta)
+    active = np.flatnonzero((beta != 0) | (np.arange(len(beta)) == 0))
+    bend = (rows * (weights * p * (1 - p))[:, None]).T @ rows + 1e-6 * weights.sum() * np.eye(len(beta))
+    slope = (at_equal_length * (equal * (1 - equal))[:, None]).mean(axis=0)
+    reach = np.linalg.solve(bend[np.ix_(active, active)], slope[active])
+    influence = (rows[:, active] * (weights * (targets - p))[:, None]) @ reach
+    influence[: len(equal)] += (equal - equal.mean()) / len(equal)
+    return np.asarray(influence)
 
 
-def _estimate(value: float, interval: tuple[float, float] | None, clusters: Codes) -> Estimate:
-    from guerdon.rewards.evaluation.intervals import Estimate
-
-    low, high = interval if interval is not None else (None, None)
-    return Estimate(value, low, high, len(clusters), len(np.unique(clusters)))
+def _inside(figure: Estimate) -> Estimate:
+    """The interval of a rate cut to [0, 1]."""
+    if figure.low is None or figure.high is None:
+        return figure
+    return replace(figure, low=max(0.0, figure.low), high=min(1.0, figure.high))
 
 
 def _warning(controlled: float, raw: float) -> str:
