@@ -41,6 +41,13 @@ class Wrapper(ABC):
         """The held scorer's, and a hash of the record and the settings."""
         return f"{self._scorer.version}+{self.word}.{self._fingerprint}"
 
+    def provenance(self) -> dict[str, Any]:
+        """The held scorer's, and in ``calibrators`` what was done to its scores, first to last, with its hash."""
+        inner = getattr(self._scorer, "provenance", None)
+        known = dict(inner()) if callable(inner) else {}
+        done = [*known.get("calibrators", ()), {"kind": self.word, "hash": self._fingerprint}]
+        return {**known, "calibrators": done}
+
     def score(self, samples: Sequence[Sample]) -> list[Score]:
         return self._improved(samples, self._scorer.score(samples))
 

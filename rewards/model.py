@@ -76,10 +76,12 @@ class RewardModel:
         padding_side: str = "right",
         source: tuple[str, dict[str, Any]] | None = None,
         origin: Mapping[str, Any] | None = None,
+        made_of: Mapping[str, Any] | None = None,
     ) -> None:
         """max_batch_tokens: padded tokens a forward; default 2,048 on a CPU (more buys nothing there), else 32,768.
         share_prompts: None finds out whether the model allows it. source: how to load it again (for pickling).
-        origin: {"backbone", "data"} of the training, None if unknown; an ensemble asks if its members share both."""
+        origin: {"backbone", "data"} of the training, None if unknown; an ensemble asks if its members share both.
+        made_of: what ``provenance`` says of the checkpoint."""
         if max_batch_tokens is not None and max_batch_tokens < 1:
             raise UsageError(f"max_batch_tokens must be at least 1, got {max_batch_tokens}")
         if padding_side not in ("left", "right"):
@@ -89,7 +91,7 @@ class RewardModel:
         self.name, self.version, self.temperature = name, version, temperature
         self.max_batch_tokens = max_batch_tokens or (2_048 if net.device.type == "cpu" else 32_768)
         self.padding_side = padding_side
-        self._source, self.origin = source, origin
+        self._source, self.origin, self._made_of = source, origin, dict(made_of or {})
         self._lock = threading.Lock()
         if share_prompts is None:
             share_prompts, why = shares_prompts(net)
@@ -127,16 +129,22 @@ class RewardModel:
             "share_prompts": share_prompts,
             "name": name,
         }
+        weights = card.weights if card else foreign_version(folder)
         loaded = cls(
             RewardNet(model.to(pick_device(device))),
             renderer,
             name=name or folder.name,
-            version=f"{(card.weights if card else foreign_version(folder))[:12]}-{renderer.fingerprint[:8]}",
+            version=f"{weights[:12]}-{renderer.fingerprint[:8]}",
             temperature=card.temperature if card else None,
             max_batch_tokens=max_batch_tokens,
             share_prompts=share_prompts,
             source=(str(source), options),
             origin={"backbone": card.training.get("base"), "data": card.training.get("data")} if card else None,
+            made_of={
+                "weights": weights,
+                "weights_hash": "sha256" if card else "sha256 of config, sizes and ends",
+                "golden": len(card.golden) if card else 0,
+            },
         )
         if card is not None:
             loaded._shake_hands(card, folder)
@@ -228,6 +236,24 @@ class RewardModel:
         layer = self.net.head
         weight: torch.Tensor = layer.weight.detach()[0].float().cpu()
         return weight, 0.0 if layer.bias is None else float(layer.bias.detach()[0])
+
+    def provenance(self) -> dict[str, Any]:
+        """What decides about a score besides the sample, as plain JSON values.
+
+        weights: their hash as the card has it, or (``weights_hash`` says so) one of their sizes and ends, where there
+        is no card. renderer: its fingerprint, of tokenizer and template. golden: how many golden scores the loaded
+        model reproduced.
+        """
+        return {
+            **self._made_of,
+            "renderer": self.renderer.fingerprint,
+            "max_length": self.renderer.max_length,
+            "overlong": self.renderer.overlong,
+            "temperature": self.temperature,
+            "dtype": str(self.net.dtype).removeprefix("torch."),
+            "device": str(self.net.device),
+            "share_prompts": self.share_prompts,
+        }
 
     def variants(self) -> dict[str, RewardModel]:
         """This model scoring in other ways that must give the same numbers: evaluation measures whether they do."""

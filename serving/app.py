@@ -7,6 +7,7 @@ here are the status routes and the document that describes all.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -25,29 +26,38 @@ try:
 except ImportError as error:
     raise MissingExtraError("the server", "serve") from error
 
+from guerdon.serving.admin import admin_routes
 from guerdon.serving.dialects import native
 from guerdon.serving.dialects.registry import DIALECTS
 from guerdon.serving.engine import Engine
 from guerdon.serving.front import Front
 from guerdon.serving.metrics import Metrics
+from guerdon.serving.provenance import public
 from guerdon.serving.schemas import ScorerInfo, ScorerList, to_json
+from guerdon.serving.storing.writer import StoreWriter
 
 
 def create_app(config: ServeConfig, scorers: Mapping[str, Scorer]) -> FastAPI:
     """The app that serves these scorers under these names (the names in config.scorers are not read).
 
-    ``app.state.engine`` is the Engine. Raises UsageError for a scorer without a version or scale, and OutageError for a
-    remote one that does not answer.
+    ``app.state.engine`` is the Engine, ``app.state.store`` what writes the store, or None. Raises UsageError for a
+    scorer without a version or scale and for a store that cannot be written, OutageError for a remote scorer that does
+    not answer.
     """
     if config.default_scorer is not None and config.default_scorer not in scorers:
         raise UnknownNameError("scorer (default_scorer)", config.default_scorer, scorers)
     metrics = Metrics(scorers)
     engine = Engine(scorers, config, metrics)
+    store = None if config.store is None else StoreWriter(config.store, metrics, texts=config.store_text)
+    if store is not None:
+        engine.observers.append(store.note)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
         engine.close()
+        if store is not None:
+            await asyncio.to_thread(store.close)
 
     app = _App(
         title="guerdon",
@@ -57,7 +67,9 @@ def create_app(config: ServeConfig, scorers: Mapping[str, Scorer]) -> FastAPI:
         lifespan=lifespan,
         redoc_url=None,
     )
-    app.state.engine = engine
+    app.state.engine, app.state.store = engine, store
+    if config.admin_token is not None:
+        app.include_router(admin_routes(engine, config))
     _add_routes(app, engine, metrics)
     _add_error_handlers(app)
     _describe(app)
@@ -111,7 +123,13 @@ def _add_routes(app: FastAPI, engine: Engine, metrics: Metrics) -> None:
     async def scorers() -> Response:
         """The scorers there are."""
         infos = [
-            ScorerInfo(name=name, version=lane.version, scale=lane.scale, kind="model" if lane.prepares else "plain")
+            ScorerInfo(
+                name=name,
+                version=lane.version,
+                scale=lane.scale,
+                kind="model" if lane.prepares else "plain",
+                provenance=public(lane.current.provenance),
+            )
             for name, lane in engine.lanes.items()
         ]
         return _json(ScorerList(scorers=infos).model_dump())

@@ -16,6 +16,10 @@ when neither names a token. An unknown key is an error.
     [tenants.team-a]                 # callers with a token of their own, and the part of a queue that they may fill
     token_file = "team-a.txt"
     share = 0.5
+
+    store = "scores.db"              # what was answered, and how it came about (see guerdon.serving.store)
+    admin_token_file = "admin.txt"   # opens /v1/admin/: new weights for a scorer, from these folders only
+    swap_dirs = ["runs"]
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ import ipaddress
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
@@ -32,6 +36,7 @@ from typing import Any, Literal
 from guerdon.rewards.errors import UnknownNameError, UsageError
 
 TOKEN_VARIABLE = "GUERDON_TOKEN"  # noqa: S105 (the name of a variable, not a token)
+ADMIN_VARIABLE = "GUERDON_ADMIN_TOKEN"
 
 # A scorer's name is a metric label, a JSON value and the part of a URL after '#', so it stays plain.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -73,6 +78,10 @@ class ServeConfig:
     cache_entries: scores remembered for each scorer, so that a request that is sent again costs nothing; 0: none.
     timeout_seconds: the longest a request waits; its samples then come back unscored with status ``timeout``.
     drain_seconds: how long a server that was told to stop goes on answering what it accepted.
+    store: where answers are recorded, a file or a URL of SQLAlchemy; None: nowhere.
+    store_text: whether prompts, responses and references are recorded too, which replaying needs.
+    admin_token: opens ``/v1/admin/``, and nothing else does; None: there are no such routes.
+    swap_dirs: folders from below which an administrator may load new weights.
     """
 
     scorers: Mapping[str, ScorerSpec] = field(default_factory=dict)
@@ -90,6 +99,10 @@ class ServeConfig:
     cache_entries: int = 65_536
     timeout_seconds: float = 600.0
     drain_seconds: float = 30.0
+    store: str | None = field(default=None, repr=False)  # a URL may hold a password
+    store_text: bool = False
+    admin_token: str | None = field(default=None, repr=False)
+    swap_dirs: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         for name in self.scorers:
@@ -112,11 +125,20 @@ class ServeConfig:
             # A day is an arbitrary but safe bound: it also refuses nan and inf.
             _require(number and 0 <= value <= 86_400, key, value, "seconds, from 0 to 86400")
         _require(isinstance(self.host, str) and bool(self.host), "host", self.host, "an address such as '127.0.0.1'")
+        _require(self.store is None or _is_path(self.store), "store", self.store, "a file, or a URL")
+        _require(isinstance(self.store_text, bool), "store_text", self.store_text, "true or false")
+        if self.store_text and self.store is None:
+            raise UsageError("store_text keeps texts in the store, and there is none; name one with store (--store)")
+        right = not isinstance(self.swap_dirs, str) and all(map(_is_path, self.swap_dirs))
+        _require(right, "swap_dirs", self.swap_dirs, 'a list of folders, for example ["runs"]')
+        if self.swap_dirs and self.admin_token is None:
+            raise UsageError(f"swap_dirs are for the routes that an admin_token opens; set {ADMIN_VARIABLE} or a file")
         tokens = [tenant.token for tenant in self.tenants.values()] + ([] if self.token is None else [self.token])
-        if not all(isinstance(token, str) and _TOKEN.fullmatch(token) for token in tokens):
+        every = [*tokens, *([] if self.admin_token is None else [self.admin_token])]
+        if not all(isinstance(token, str) and _TOKEN.fullmatch(token) for token in every):
             raise UsageError("a token must be one or more visible ASCII characters without spaces")
-        if len(set(tokens)) < len(tokens):
-            raise UsageError("two tenants have the same token; give each one of its own")
+        if len(set(every)) < len(every):
+            raise UsageError("two of token, admin_token and the tenants' tokens are the same; give each one of its own")
         for name, tenant in self.tenants.items():
             if not _NAME.fullmatch(name):
                 raise UsageError(f"{name!r} cannot name a tenant; use up to 100 letters, digits, '.', '_' and '-'")
@@ -155,15 +177,17 @@ def read_config(
     values = _read_toml(Path(file)) if file is not None else {}
     given = {key: value for key, value in (flags or {}).items() if value is not None}
     scorers = {**_table(values, "scorers"), **_table(given, "scorers")}
-    if "token" in given or "token_file" in given:
-        values.pop("token", None), values.pop("token_file", None)
+    for key in ("token", "admin_token"):
+        if key in given or f"{key}_file" in given:
+            values.pop(key, None), values.pop(f"{key}_file", None)
     values = {**values, **given, "scorers": {name: _scorer_spec(name, value) for name, value in scorers.items()}}
     values["tenants"] = {name: _tenant(name, value) for name, value in _table(values, "tenants").items()}
     known = [f.name for f in fields(ServeConfig)]
     for key in values:
-        if key not in (*known, "token_file"):
-            raise UnknownNameError("server option", key, [*known, "token_file"])
-    values["token"] = _token(values, values.pop("token_file", None), environ)
+        if key not in (*known, "token_file", "admin_token_file"):
+            raise UnknownNameError("server option", key, [*known, "token_file", "admin_token_file"])
+    values["token"] = _token(values, "token", environ.get(TOKEN_VARIABLE))
+    values["admin_token"] = _token(values, "admin_token", environ.get(ADMIN_VARIABLE))
     return ServeConfig(**values)
 
 
@@ -211,23 +235,28 @@ def _tenant(name: str, value: Any) -> Tenant:
     for key in value:
         if key not in ("token", "token_file", "share"):
             raise UnknownNameError(f"option of tenants.{name}", key, ["token", "token_file", "share"])
-    token = _token(value, value.get("token_file"), {})
+    token = _token(dict(value), "token", None)
     if token is None:
         raise UsageError(f"tenants.{name} needs a token or a token_file")
     return Tenant(token, value.get("share", 1.0))
 
 
-def _token(values: Mapping[str, Any], token_file: Any, environ: Mapping[str, str]) -> Any:
-    token = values.get("token")
-    if token is not None and token_file is not None:
-        raise UsageError("give either token or token_file, not both")
-    if token_file is not None:
+def _token(values: dict[str, Any], key: str, variable: str | None) -> Any:
+    """A token as it stands in the values, or in the file that they name, else the environment's."""
+    token, file = values.get(key), values.pop(f"{key}_file", None)
+    if token is not None and file is not None:
+        raise UsageError(f"give either {key} or {key}_file, not both")
+    if file is not None:
         try:
-            return Path(token_file).read_text("utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"cannot read token_file {str(token_file)!r}: {error}") from error
+            return Path(file).read_text("utf-8").strip()
+        except (OSError, UnicodeDecodeError, TypeError) as error:
+            raise UsageError(f"cannot read {key}_file {str(file)!r}: {error}") from error
     # An empty variable is how shells and compose files say "unset".
-    return token if token is not None else environ.get(TOKEN_VARIABLE, "").strip() or None
+    return token if token is not None else (variable or "").strip() or None
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
 
 
 def _is_int(value: Any) -> bool:

@@ -15,12 +15,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from guerdon.rewards import Score, Scorer
 from guerdon.rewards.errors import OutageError, UnknownNameError
-from guerdon.serving.jobs import Item, Job
+from guerdon.serving.jobs import Item, Job, Origin, Request
 from guerdon.serving.lane import Lane
 
 if TYPE_CHECKING:
@@ -51,12 +51,15 @@ class LeftError(Exception):
 class Scored:
     """A request's answer. version: of the scorer that gave it, the same for all its samples.
 
-    timing_ms: prepare, queue, score and their sum, total.
+    timing_ms: prepare, queue, score and their sum, total. origins: where each score comes from, None where no batch
+    gave it. provenance: what is known of that version (guerdon.serving.provenance).
     """
 
     scores: list[Score]
     version: str
     timing_ms: Mapping[str, float]
+    origins: Sequence[Origin | None] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Engine:
@@ -95,17 +98,18 @@ class Engine:
         seconds: float,
         tenant: str | None = None,
         slow: Callable[[], None] | None = None,
+        request: Request | None = None,
     ) -> Job:
         """Take work; ``result`` waits for it, and must be called. Raises RefusedError, UnknownNameError.
 
-        slow: called once if the answer is not there within ``PATIENCE``.
+        slow: called once if the answer is not there within ``PATIENCE``. request: what observers may want to know.
         """
         lane = self.lanes.get(name)
         if lane is None:
             raise UnknownNameError("scorer", name[:100], self.lanes)
         if self.draining:
             raise _stopping()
-        job = Job(items, asyncio.get_running_loop(), seconds, tenant, slow)
+        job = Job(items, asyncio.get_running_loop(), seconds, tenant, slow, request)
         self._admit(lane, job)
         if items:
             lane.push(job)
@@ -128,7 +132,9 @@ class Engine:
         late = Score.unscored(f"no score within {job.seconds:g} s", status="timeout")
         # A copy: a score that comes too late still arrives in the job's own list.
         scores = [late if score is None else score for score in job.scores]
-        scored = Scored(scores, job.generation.version, self._timing(lane.name, job))
+        generation = job.generation
+        timing = self._timing(lane.name, job)
+        scored = Scored(scores, generation.version, timing, [*job.origins], generation.provenance)
         self._metrics.scored(lane.name, scored.scores)
         for observe in self.observers:
             observe(job, scored)

@@ -26,6 +26,7 @@ from guerdon.serving.dialects import Context, Dialect
 from guerdon.serving.dialects._forms import UnscoredError
 from guerdon.serving.dialects.registry import DIALECTS
 from guerdon.serving.engine import Engine, LeftError, RefusedError
+from guerdon.serving.jobs import Request
 from guerdon.serving.metrics import Metrics
 from guerdon.serving.schemas import BodyError, Problem, parse, to_json
 
@@ -33,6 +34,9 @@ logger = logging.getLogger("guerdon.serving")
 
 OPEN = frozenset({"/", "/health", "/live", "/ready"})
 """The paths that need no token: they say that the server runs, and nothing about it."""
+
+ADMIN = "/v1/admin/"
+"""What an administrator's token opens, and no other token."""
 
 # Bytes of a body that are read on the event loop: a millisecond's work at most, or 20 in the worst case known (a
 # hundred thousand tiny lists). A larger one is read in a thread.
@@ -57,6 +61,7 @@ class Front:
         self._tokens = {tenant.token.encode(): name for name, tenant in config.tenants.items()}
         if config.token is not None:
             self._tokens[config.token.encode()] = ""
+        self._admin = None if config.admin_token is None else config.admin_token.encode()
         self._routes: dict[str, tuple[str, list[Dialect]]] = {}  # the path as its dialects know it, and they
         for dialect in DIALECTS:
             for path in dialect.PATHS:
@@ -74,6 +79,14 @@ class Front:
             await send({"type": "websocket.close", "code": 1008})
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._admin is not None and scope["path"].startswith(ADMIN):
+            if hmac.compare_digest(_bearer(scope), self._admin):
+                await self._pass_on(scope, receive, send)
+            else:
+                message = "the routes below /v1/admin/ want the header 'Authorization: Bearer TOKEN' with admin_token"
+                body = DIALECTS[-1].error(401, "unauthorized", message, [])
+                await self._send(send, "other", 401, body, {"WWW-Authenticate": "Bearer"})
+            return
         path, scorer = _split(scope["path"])
         path, dialects = self._routes.get(path, (path, None))
         tenant = self._tenant(scope) if self._tokens else ""
@@ -93,15 +106,12 @@ class Front:
 
     def _tenant(self, scope: Scope) -> str | None:
         """Whose token the request carries: a tenant's name, "" for the server's own, None for no right one."""
-        given = [value for name, value in scope["headers"] if name == b"authorization"]
-        scheme, _, token = (given[0] if len(given) == 1 else b"").partition(b" ")
-        token = token.strip()
-        owner = None
+        token, owner = _bearer(scope), None
         # In constant time, and against all, so that the time of an answer does not tell how much of a guess was right.
         for known, name in self._tokens.items():
             if hmac.compare_digest(token, known):
                 owner = name
-        return owner if scheme.lower() == b"bearer" else None
+        return owner
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
         status = 500  # what the layer around this one answers if the app raises
@@ -169,7 +179,10 @@ class Front:
                 raise BodyError(409, "version", [Problem(field="X-Model-Version", message=message)])
         seconds = config.timeout_seconds if call.seconds is None else min(call.seconds, config.timeout_seconds)
         watch = _Watch(asked.receive)
-        job = engine.submit(call.scorer, call.items, seconds=seconds, tenant=asked.tenant, slow=watch.begin)
+        request = Request(context.request_id, asked.path, call.names)
+        job = engine.submit(
+            call.scorer, call.items, seconds=seconds, tenant=asked.tenant, slow=watch.begin, request=request
+        )
         watch.leave = partial(engine.leave, job)
         try:
             scored = await engine.result(job)
@@ -254,6 +267,13 @@ class _Watch:
         # The body has been read, so the only message still to come is http.disconnect.
         await self._receive()
         self.leave()
+
+
+def _bearer(scope: Scope) -> bytes:
+    """The token of a request; empty, which is nobody's, if it has none or several."""
+    given: list[bytes] = [value for name, value in scope["headers"] if name == b"authorization"]
+    scheme, _, token = (given[0] if len(given) == 1 else b"").partition(b" ")
+    return token.strip() if scheme.lower() == b"bearer" else b""
 
 
 def _split(path: str) -> tuple[str, str | None]:

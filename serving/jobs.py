@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from guerdon.rewards import Sample, Score
 
@@ -21,6 +21,33 @@ if TYPE_CHECKING:
 PATIENCE = 0.05
 """Seconds after which the server begins to listen for a caller who hangs up. Before, nobody has waited long enough to
 give up, and listening costs more than a quick score."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """How a request is called by others. id: hexadecimal, in its answer's header. route: the path it came by.
+
+    names: the caller's own names of its items, in order, where it has any.
+    """
+
+    id: str
+    route: str = ""
+    names: Sequence[str | None] = ()
+
+
+class Origin(NamedTuple):
+    """Where one score comes from, besides the version of its scorer.
+
+    input: 128 bits of the token ids, or of what a scorer without ids may read; None for a member of a group. tokens:
+    how many ids, None without. batch: which one computed it, a name that no other has. size: sequences in that batch.
+    how: ``computed`` for this request, ``joined`` (the same work was in flight) or ``remembered``.
+    """
+
+    input: bytes | None
+    tokens: int | None
+    batch: str
+    size: int
+    how: str = "computed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +87,14 @@ def size_of(item: Item) -> int:
 class Job:
     """One request on its way. Changed on the event loop only, but for ``started``, which the worker sets.
 
-    tokens: its estimated size, which is what a queue's limit counts. tenant: whose it is, or None.
+    tokens: its estimated size, which is what a queue's limit counts. tenant: whose it is, or None. origins: of the
+    scores, in order; None for one that no batch gave (it was refused before, or came too late).
     done: resolves when every sample has a score, when time is up, or with what refuses the rest.
     """
 
     __slots__ = (
-        "_clock", "_slow", "admitted", "closed", "done", "generation", "items", "left", "loop", "queued", "scores",
-        "seconds", "started", "tenant", "tokens",
+        "_clock", "_slow", "admitted", "closed", "done", "generation", "items", "left", "loop", "origins", "queued",
+        "request", "scores", "seconds", "started", "tenant", "tokens",
     )  # fmt: skip
 
     generation: Generation
@@ -79,9 +107,12 @@ class Job:
         seconds: float,
         tenant: str | None = None,
         slow: Callable[[], None] | None = None,
+        request: Request | None = None,
     ) -> None:
         self.items, self.loop, self.seconds, self.tenant, self._slow = items, loop, seconds, tenant, slow
+        self.request = request
         self.scores: list[Score | None] = [None] * len(items)
+        self.origins: list[Origin | None] = [None] * len(items)
         self.left = len(items)
         self.done: asyncio.Future[None] = loop.create_future()
         self.closed = False
@@ -92,8 +123,9 @@ class Job:
         if not items:
             self.done.set_result(None)
 
-    def settle(self, index: int, score: Score) -> None:
+    def settle(self, index: int, score: Score, origin: Origin | None) -> None:
         self.scores[index] = score
+        self.origins[index] = origin
         self.left -= 1
         if not self.left and not self.done.done():
             self.done.set_result(None)
@@ -154,8 +186,17 @@ class Unit:
             self._dead = all(job.closed for waiters in self.waiters for job, _ in waiters)
         return self._dead
 
-    def settled(self, scores: Iterable[Score]) -> list[tuple[Job, int, Score]]:
-        """The unit's scores, each for everyone who waits for it."""
-        return [
-            (job, index, score) for waiters, score in zip(self.waiters, scores, strict=True) for job, index in waiters
-        ]
+    def settled(self, scores: Iterable[Score], origin: Origin) -> list[Settled]:
+        """The unit's scores, each for everyone who waits for it; all but the first have joined."""
+        found: list[Settled] = []
+        for waiters, score in zip(self.waiters, scores, strict=True):
+            (job, index), *joined = waiters
+            found.append((job, index, score, origin))
+            if joined:
+                other = origin._replace(how="joined")
+                found += [(job, index, score, other) for job, index in joined]
+        return found
+
+
+Settled: TypeAlias = tuple[Job, int, Score, Origin | None]
+"""A score on its way to the sample of a job at this index."""

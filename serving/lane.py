@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import threading
 import time
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -26,8 +27,9 @@ from guerdon.rewards.errors import ContractError, OutageError, UsageError
 from guerdon.rewards.prefixes import groups, tree_length
 from guerdon.rewards.types import SCALES, in_scale
 from guerdon.serving.batcher import Batcher, ByLength, InOrder
-from guerdon.serving.jobs import Item, Job, ReadyMade, Unit
+from guerdon.serving.jobs import Item, Job, Origin, ReadyMade, Settled, Unit
 from guerdon.serving.memory import Memory, key_of_ids, key_of_sample
+from guerdon.serving.provenance import about
 
 if TYPE_CHECKING:
     from guerdon.serving.config import ServeConfig
@@ -47,17 +49,24 @@ _TOKENISED = 64
 # a group in one burst of requests; computed alone, the first would cost the prompt once more.
 _GROUP_SECONDS = 0.001
 _REASON_CHARACTERS = 200
+_RUN = os.urandom(6).hex()
+"""This process in the names of its batches."""
 
 
 class Generation:
     """One version of a lane's scorer, with the work that was admitted to it.
 
-    A request is answered by one generation from beginning to end, so a group never spans two versions.
+    A request is answered by one generation from beginning to end, so a group never spans two versions. number: 0 for
+    the first of its lane. source: the spec that it was loaded by, if that is known. began: seconds since 1970.
     """
 
-    def __init__(self, name: str, scorer: Scorer, config: ServeConfig) -> None:
-        self.name, self.scorer = name, scorer
+    def __init__(
+        self, name: str, scorer: Scorer, config: ServeConfig, *, number: int = 0, source: str | None = None
+    ) -> None:
+        self.name, self.scorer, self.number, self.source = name, scorer, number, source
+        self.began = time.time()
         self.version, self.scale = _declared(name, scorer)
+        self.provenance: Mapping[str, Any] = about(scorer, config.scores)
         self.prepares = isinstance(scorer, BatchScorer)
         self.shares = bool(getattr(scorer, "share_prompts", False)) and config.scores == "fast"
         # A server behind us remembers for itself, and may change its version unasked.
@@ -76,6 +85,7 @@ class Generation:
         """Take over the scorer's version, which for a remote one is its server's."""
         if self.version != self.scorer.version:
             self.version = self.scorer.version
+            self.provenance = {**self.provenance, "version": self.version}
             self.memory = Memory(self._entries)
 
 
@@ -85,7 +95,9 @@ class Lane:
     def __init__(self, name: str, scorer: Scorer, config: ServeConfig, metrics: Metrics) -> None:
         self.name, self._config, self._metrics = name, config, metrics
         # Oldest first, the last one takes new work. A tuple, replaced as a whole: the worker reads it as it is.
-        self._generations: tuple[Generation, ...] = (Generation(name, scorer, config),)
+        source = config.scorers[name].spec if name in config.scorers else None
+        self._generations: tuple[Generation, ...] = (Generation(name, scorer, config, source=source),)
+        self._batches = 0  # so far; counted by the worker only
         self._pushed: list[Job] = []
         self._unprepared: SimpleQueue[list[Job] | None] = SimpleQueue()
         self._inbox: SimpleQueue[list[Unit] | None] = SimpleQueue()
@@ -99,6 +111,11 @@ class Lane:
         return self._generations[-1]
 
     @property
+    def generations(self) -> Sequence[Generation]:
+        """Those that still have requests to answer, oldest first, and last the current one."""
+        return self._generations
+
+    @property
     def version(self) -> str:
         return self.current.version
 
@@ -110,12 +127,14 @@ class Lane:
     def prepares(self) -> bool:
         return self.current.prepares
 
-    def swap(self, scorer: Scorer) -> str:
+    def swap(self, scorer: Scorer, *, source: str | None = None) -> str:
         """From now on new work goes to this scorer; what was admitted is still answered by the old one.
 
-        Returns the new version. Raises UsageError if the scale is another: callers were promised this one.
+        source: the spec it was loaded by. Called on the event loop. Returns the new version. Raises UsageError if the
+        scale is another: callers were promised this one.
         """
-        generation = Generation(self.name, scorer, self._config)
+        number = self.current.number + 1
+        generation = Generation(self.name, scorer, self._config, number=number, source=source)
         if generation.scale != self.scale:
             raise UsageError(
                 f"scorer {self.name!r} has the scale {self.scale!r} and its successor {generation.scale!r}; "
@@ -194,9 +213,9 @@ class Lane:
     ) -> Unit | None:
         """New work, or None if the same has been done or is on its way."""
         memory = generation.memory
-        if score := memory.recall(key):
+        if known := memory.recall(key):
             self._metrics.repeated(self.name, "remembered")
-            _deliver([(job, index, score)])
+            _deliver([(job, index, *known)])
             return None
         if memory.join(key, job, index):
             self._metrics.repeated(self.name, "joined")
@@ -219,7 +238,7 @@ class Lane:
     def _tokenised(self, wanted: Sequence[tuple[Job, int]]) -> list[Unit]:
         """Units of the samples at these places. Those that cannot be prepared are answered here."""
         units: list[Unit] = []
-        settled: list[tuple[Job, int, Score]] = []
+        settled: list[Settled] = []
         wanted = [(job, index) for job, index in wanted if not job.closed]
         # Nearly always one: the jobs of one turn of the loop have different generations only in the turn of a swap.
         for generation in dict.fromkeys(job.generation for job, _ in wanted):
@@ -227,7 +246,7 @@ class Lane:
             results = self._prepared(generation.scorer, [job.items[index] for job, index in mine])
             for (job, index), result in zip(mine, results, strict=True):
                 if not isinstance(result, Prepared):
-                    settled.append((job, index, result))
+                    settled.append((job, index, result, None))
                     continue
                 key, prompt = (key_of_ids(result.ids), result.details), result.sample.prompt or None
                 if unit := self._unit(generation, result, result.cost, job, index, key=key, prompt=prompt):
@@ -297,10 +316,13 @@ class Lane:
         if generation.prepares:
             self._note_forward(batch, shares=generation.shares)
         scores = iter(self._score(batch))
-        settled: list[tuple[Job, int, Score]] = []
+        settled: list[Settled] = []
+        self._batches += 1
+        name, size = f"{_RUN}-{self._batches}", sum(len(unit.waiters) for unit in batch)
         for unit in batch:
             mine = [next(scores) for _ in unit.waiters]
-            settled += unit.settled(mine) if unit.key is None else generation.memory.end(unit, mine[0])
+            origin = _origin(unit, name, size)
+            settled += unit.settled(mine, origin) if unit.key is None else generation.memory.end(unit, mine[0], origin)
         self._note_rate(batch, time.monotonic() - start)
         _deliver(settled)
 
@@ -364,7 +386,14 @@ def _trees(units: Sequence[Unit], budget: int) -> list[tuple[list[int], int]]:
     return [(row, tree_length([sequences[i] for i in row])) for row in rows]
 
 
-def _deliver(settled: list[tuple[Job, int, Score]]) -> None:
+def _origin(unit: Unit, batch: str, size: int) -> Origin:
+    if not unit.generation.prepares:
+        return Origin(unit.key, None, batch, size)  # type: ignore[arg-type]  # bytes or None, see _plain_units
+    ids, _ = unit.key  # type: ignore[misc]  # see _tokenised
+    return Origin(ids, unit.cost, batch, size)
+
+
+def _deliver(settled: list[Settled]) -> None:
     """Hand scores to the event loop, all of them at once."""
     if settled:
         # A loop that is closed has nobody left who waits.
@@ -372,9 +401,9 @@ def _deliver(settled: list[tuple[Job, int, Score]]) -> None:
             settled[0][0].loop.call_soon_threadsafe(partial(_settle, settled))
 
 
-def _settle(settled: list[tuple[Job, int, Score]]) -> None:
-    for job, index, score in settled:
-        job.settle(index, score)
+def _settle(settled: list[Settled]) -> None:
+    for job, index, score, origin in settled:
+        job.settle(index, score, origin)
 
 
 def _failed(error: BaseException) -> Score:

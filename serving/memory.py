@@ -6,6 +6,7 @@ within a group. The same work is joined while it waits and remembered when it is
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
@@ -14,7 +15,7 @@ from threading import Lock
 from weakref import WeakValueDictionary
 
 from guerdon.rewards import Sample, Score
-from guerdon.serving.jobs import Job, Unit
+from guerdon.serving.jobs import Job, Origin, Settled, Unit
 
 REMEMBERED = frozenset({"ok", "abstained", "not_applicable", "refused"})
 """Statuses that the same work would get again. After a timeout or an error it deserves another try."""
@@ -25,18 +26,18 @@ class Memory:
 
     def __init__(self, entries: int) -> None:
         self._entries = entries
-        self._scores: OrderedDict[Hashable, Score] = OrderedDict()
+        self._scores: OrderedDict[Hashable, tuple[Score, Origin]] = OrderedDict()
         # Weak, so that a unit that a queue has dropped is nobody's to join.
         self._in_flight: WeakValueDictionary[Hashable, Unit] = WeakValueDictionary()
         self._lock = Lock()
 
-    def recall(self, key: Hashable) -> Score | None:
-        """The score of the same work, if it is still known."""
+    def recall(self, key: Hashable) -> tuple[Score, Origin] | None:
+        """The score of the same work and where it comes from, if that is still known."""
         with self._lock:
-            score = self._scores.get(key)
-            if score is not None:
+            known = self._scores.get(key)
+            if known is not None:
                 self._scores.move_to_end(key)
-            return score
+            return known
 
     def join(self, key: Hashable, job: Job, index: int) -> bool:
         """Wait for the same work, if somebody waits for it already."""
@@ -52,21 +53,27 @@ class Memory:
         with self._lock:
             self._in_flight[unit.key] = unit
 
-    def end(self, unit: Unit, score: Score) -> list[tuple[Job, int, Score]]:
+    def end(self, unit: Unit, score: Score, origin: Origin) -> list[Settled]:
         """The unit's score for all who wait; nobody can join it any more."""
         with self._lock:
             if self._in_flight.get(unit.key) is unit:
                 del self._in_flight[unit.key]
             if self._entries and score.status in REMEMBERED:
-                self._scores[unit.key] = score
+                self._scores[unit.key] = (score, origin._replace(how="remembered"))
                 while len(self._scores) > self._entries:
                     self._scores.popitem(last=False)
-            return unit.settled([score])
+            return unit.settled([score], origin)
 
 
 def key_of_ids(ids: Sequence[int]) -> bytes:
-    """128 bits of a sequence of token ids, so that a key does not keep the ids themselves alive."""
-    return blake2b(array("q", ids).tobytes(), digest_size=16).digest()
+    """128 bits of a sequence of token ids, so that a key does not keep the ids themselves alive.
+
+    The same on every machine: stored scores are compared by it (guerdon.serving.replay).
+    """
+    numbers = array("q", ids)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return blake2b(numbers.tobytes(), digest_size=16).digest()
 
 
 def key_of_sample(sample: Sample) -> bytes:

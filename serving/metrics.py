@@ -17,6 +17,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.registry import Collector
 
 from guerdon.rewards.types import STATUSES, Score
+from guerdon.serving.provenance import truncated
 
 _SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 _SAMPLES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
@@ -96,6 +97,16 @@ class Metrics(Collector):
         self._waiting = _Series(
             "guerdon_queue_tokens", "Estimated tokens accepted and not yet answered", ("scorer",), GaugeMetricFamily
         )
+        self._stored = _Series("guerdon_store_written", "Scores written to the store", ())
+        self._store_dropped = _Series(
+            "guerdon_store_dropped",
+            "Scores not stored: too many waited (full), or no row could be made or written (failed)",
+            ("reason",),
+        )
+        self._store_waiting = _Series(
+            "guerdon_store_waiting", "Scores that wait to be written to the store", (), GaugeMetricFamily
+        )
+        self._truncated = _Series("guerdon_truncated", "Samples that were cut to fit the model", ("scorer",))
         self._batch_samples = _Spread("guerdon_batch_samples", "Samples in one batch", ("scorer",), _SAMPLES)
         self._stage = _Spread(
             "guerdon_stage_seconds", "Time of a request by stage (prepare, queue, score)", ("scorer", "stage"), _SECONDS
@@ -106,6 +117,8 @@ class Metrics(Collector):
                 series.add(scorer, by=0)
             for status in STATUSES:
                 self._scores.add(scorer, status, by=0)
+        for reason in ("full", "failed"):
+            self._store_dropped.add(reason, by=0)
         self.registry.register(self)
 
     def responded(self, route: str, code: int) -> None:
@@ -117,6 +130,8 @@ class Metrics(Collector):
     def scored(self, scorer: str, scores: Iterable[Score]) -> None:
         for score in scores:
             self._scores.add(scorer, score.status)
+            if truncated(score):
+                self._truncated.add(scorer)
 
     def repeated(self, scorer: str, how: str) -> None:
         self._repeated.add(scorer, how)
@@ -129,6 +144,13 @@ class Metrics(Collector):
 
     def failed(self, scorer: str) -> None:
         self._failures.add(scorer)
+
+    def stored(self, samples: int, waiting: int) -> None:
+        self._stored.add(by=samples)
+        self._store_waiting.values[()] = waiting
+
+    def store_dropped(self, reason: str, samples: int) -> None:
+        self._store_dropped.add(reason, by=samples)
 
     def batch(self, scorer: str, samples: int) -> None:
         self._batch_samples.add(scorer, value=samples)
@@ -149,7 +171,7 @@ class Metrics(Collector):
         """Called by the registry when somebody asks."""
         for series in (
             self._responses, self._refused, self._scores, self._repeated, self._dropped, self._outages, self._failures,
-            self._tokens, self._waiting,
+            self._tokens, self._waiting, self._truncated, self._stored, self._store_dropped, self._store_waiting,
         ):  # fmt: skip
             yield series.family()
         for spread in (self._batch_samples, self._stage):

@@ -85,6 +85,7 @@ class ScoreRequest(BaseModel):
     deadline_ms: Annotated[float, Field(gt=0)] | None = Field(
         None, description="Items without a score by then come back with status 'timeout'."
     )
+    provenance: bool = Field(False, description="Whether the answer says how its scores were made.")
 
 
 class ScoredItem(BaseModel):
@@ -93,8 +94,12 @@ class ScoredItem(BaseModel):
     id: str | None
     value: float | None = Field(description="On the scorer's scale; null exactly when the status is not 'ok'.")
     status: Status
+    truncated: bool = Field(description="Whether the scorer read less than the item: it was cut to fit the model.")
     reason: str
     details: dict[str, Any]
+    provenance: dict[str, Any] | None = Field(
+        None, description="If asked for: hash and count of the token ids, tokens cut, batch, computed or repeated."
+    )
 
 
 class Timing(BaseModel):
@@ -114,15 +119,22 @@ class ScoreResponse(BaseModel):
     scale: Scale
     items: list[ScoredItem]
     timing_ms: Timing
+    provenance: dict[str, Any] | None = Field(
+        None, description="If asked for: what all scores of this version share (weights, renderer, dtype, ...)."
+    )
 
 
 class ScorerInfo(BaseModel):
-    """A scorer of this server. kind: ``model`` if items of many requests share a forward, else ``plain``."""
+    """A scorer of this server. kind: ``model`` if items of many requests share a forward, else ``plain``.
+
+    provenance: hashes of weights, renderer and calibrators, dtype, device and so on, as far as the scorer has them.
+    """
 
     name: str
     version: str
     scale: Scale
     kind: Literal["model", "plain"]
+    provenance: dict[str, Any] = {}
 
 
 class ScorerList(BaseModel):
@@ -168,12 +180,13 @@ class BodyError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A request that has been read. seconds: the caller's deadline, or None."""
+    """A request that has been read. seconds: the caller's deadline, or None. provenance: whether it is asked for."""
 
     scorer: str
     ids: list[str | None]
     samples: list[Sample]
     seconds: float | None
+    provenance: bool = False
 
 
 def parse(body: bytes) -> Any:
@@ -197,6 +210,7 @@ def read_request(data: Any, request_id: str, *, max_items: int) -> Work:
     number = isinstance(deadline, (int, float)) and not isinstance(deadline, bool)
     if deadline is not None and not (number and 0 < deadline < math.inf):
         reader.wrong("deadline_ms", f"must be a number of milliseconds above 0, got {shown(deadline)}")
+    reader.get(data, "", "provenance", bool, "true or false")
     items = reader.get(data, "", "items", list, "a list of items") or []
     check_count("items", items, max_items)
     samples = [reader.sample(f"items[{index}]", item, request_id) for index, item in enumerate(items)]
@@ -208,6 +222,7 @@ def read_request(data: Any, request_id: str, *, max_items: int) -> Work:
         samples=[sample for sample in samples if sample is not None],
         # In seconds, and no longer than a day, so that no event loop has to bear 10**4000.
         seconds=None if deadline is None else min(deadline, 86_400_000) / 1000,
+        provenance=bool(data.get("provenance")),
     )
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from guerdon import __version__
 from guerdon.rewards import Scorer
 from guerdon.rewards.errors import MissingExtraError, OutageError, UsageError
-from guerdon.serving.config import TOKEN_VARIABLE, ServeConfig
+from guerdon.serving.config import ADMIN_VARIABLE, TOKEN_VARIABLE, ServeConfig
 from guerdon.serving.specs import load_scorer
 
 try:
@@ -32,6 +32,7 @@ from guerdon.serving.app import create_app
 
 if TYPE_CHECKING:
     from guerdon.serving.engine import Engine
+    from guerdon.serving.storing.writer import StoreWriter
 
 # For connections that will not close after everything is answered: half-sent requests, slow readers.
 _GRACE_SECONDS = 5
@@ -44,12 +45,13 @@ def serve(config: ServeConfig) -> None:
     """
     if not config.scorers:
         raise UsageError("nothing to serve; name a scorer, for example --scorer math=numeric")
-    # Callers' token for this server. Left in the environment, a scorer on another server would send it there.
-    os.environ.pop(TOKEN_VARIABLE, None)
+    # Tokens for this server. Left in the environment, a scorer on another server would send it there.
+    for variable in (TOKEN_VARIABLE, ADMIN_VARIABLE):
+        os.environ.pop(variable, None)
     with contextlib.closing(_bind(config.host, config.port)) as bound:
         scorers = {name: load_scorer(s.spec, **s.options) for name, s in config.scorers.items()}
         server = _Server(config, scorers)
-        server.greeting = _greeting(config, server.engine, _url(bound))
+        server.greeting = _greeting(config, server, _url(bound))
         server.run(sockets=[bound])
 
 
@@ -83,6 +85,7 @@ class _Server(uvicorn.Server):
     def __init__(self, config: ServeConfig, scorers: Mapping[str, Scorer]) -> None:
         app = create_app(config, scorers)
         self.engine: Engine = app.state.engine
+        self.store: StoreWriter | None = app.state.store
         self._drain_seconds, self._deadline = config.drain_seconds, float("inf")
         super().__init__(
             uvicorn.Config(
@@ -152,10 +155,15 @@ def _url(bound: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _greeting(config: ServeConfig, engine: Engine, url: str) -> str:
-    lines = [f"guerdon {__version__} listening on {url}"]
+def _greeting(config: ServeConfig, server: _Server, url: str) -> str:
+    engine, lines = server.engine, [f"guerdon {__version__} listening on {url}"]
     lines += [f"  {name}  {lane.scale}  {lane.version}" for name, lane in engine.lanes.items()]
-    token = f' -H "Authorization: Bearer ${TOKEN_VARIABLE}"' if config.token else ""
+    lines += [f"  tenant {name}: up to {share:.0%} of every queue" for name, share in config.shares.items()]
+    if server.store is not None:
+        lines.append(f"  recorded in {server.store.name} {'with' if config.store_text else 'without'} texts")
+    if config.admin_token is not None:
+        lines.append(f"  new weights from {', '.join(config.swap_dirs) or 'nowhere: swap_dirs is empty'}")
+    token = f' -H "Authorization: Bearer ${TOKEN_VARIABLE}"' if config.token or config.tenants else ""
     name = next(iter(engine.lanes))
     item = '{"prompt": "What is 6 times 7?", "response": "The answer is 42.", "reference": "42"}'
     lines.append(

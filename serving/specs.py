@@ -77,18 +77,19 @@ def load_scorer(spec: str, **options: Any) -> Scorer:
     if spec in verifiers.names():
         return _call(verifiers.load, spec, spec, options)
     if Path(spec).expanduser().is_dir():
-        return _load_model(spec, str(Path(spec).expanduser()), options)
+        return load_model(str(Path(spec).expanduser()), **options)
     if _HUB_ID.fullmatch(spec) and not Path(spec).parent.is_dir():
-        return _load_model(spec, spec, options)
+        return load_model(spec, **options)
     raise UsageError(f"{UnknownNameError('scorer', spec, [*verifiers.names(), *_models_near(spec)])}\n{_FORMS}")
 
 
-def _load_model(spec: str, where: str, options: Mapping[str, Any]) -> Scorer:
+def load_model(where: str, **options: Any) -> Scorer:
+    """A reward model and nothing else: no code, no other server. where: a folder or a hub id. Raises as load_scorer."""
     try:
         from guerdon.rewards.model import RewardModel
     except ImportError as error:
-        raise MissingExtraError(f"the reward model {spec!r}", "rm") from error
-    return _call(RewardModel.load, spec, where, options)
+        raise MissingExtraError(f"the reward model {where!r}", "rm") from error
+    return _call(RewardModel.load, where, where, options)
 
 
 def _models_near(spec: str) -> list[str]:

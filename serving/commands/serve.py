@@ -14,6 +14,8 @@ EXAMPLES = console.examples(
     "$ guerdon serve --scorer helpful=runs/helpful --scorer math=numeric --port 8009",
     "$ guerdon serve --config serve.toml",
     "$ GUERDON_TOKEN=... guerdon serve --host 0.0.0.0 --scorer helpful=runs/helpful",
+    "$ guerdon serve --scorer helpful=runs/helpful --store scores.db --store-text",
+    "$ GUERDON_ADMIN_TOKEN=... guerdon serve --scorer helpful=runs/helpful --swap-dir runs",
     'The file has the same names:  port = 8008, and a table [scorers] with  math = "numeric".',
     "Ctrl-C answers what was accepted, then ends with 0.",
 )
@@ -50,6 +52,18 @@ def command(
         str | None, typer.Option(help="The scorer of requests that name none: trainers' own forms (the first).")
     ] = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds a request waits, at most (600).")] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(metavar="FILE|URL", help="Record every score here: an SQLite file, or a URL of SQLAlchemy."),
+    ] = None,
+    store_text: Annotated[
+        bool | None,
+        typer.Option("--store-text/--no-store-text", help="Record prompts and responses too, for guerdon replay."),
+    ] = None,
+    swap_dir: Annotated[
+        list[str] | None,
+        typer.Option(help="New weights may be loaded from below this folder, by GUERDON_ADMIN_TOKEN; repeat."),
+    ] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print what will be served as one line of JSON first.")] = False,
 ) -> None:
     """Serve scorers over HTTP: /v1/score, /v1/scorers, /health, /ready, /metrics; the API is described at /docs."""
@@ -74,6 +88,9 @@ def command(
         "cache_entries": cache_entries,
         "default_scorer": default_scorer,
         "timeout_seconds": timeout,
+        "store": store,
+        "store_text": store_text,
+        "swap_dirs": swap_dir or None,
     }
     settings = read_config(config, flags)
     if not settings.scorers:
@@ -86,6 +103,9 @@ def command(
                 "host": settings.host,
                 "port": settings.port,
                 "token": settings.token is not None,
+                "tenants": dict(settings.shares),
+                "store": settings.store is not None,
+                "admin": settings.admin_token is not None,
                 "scorers": {name: spec.spec for name, spec in settings.scorers.items()},
             }
         )

@@ -49,12 +49,16 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request that has been read. write: its answer's body. seconds: the caller's deadline, None for the server's."""
+    """A request that has been read. write: its answer's body. seconds: the caller's deadline, None for the server's.
+
+    names: the caller's own names of the items, if it has any, for the store.
+    """
 
     scorer: str
     items: Sequence[Item]
     write: Callable[[Scored], Any]
     seconds: float | None = None
+    names: Sequence[str | None] = ()
 
 
 class Dialect(Protocol):

@@ -9,6 +9,7 @@ from typing import Any
 from guerdon.rewards.types import Scale
 from guerdon.serving.dialects import Call, Context
 from guerdon.serving.engine import Scored
+from guerdon.serving.provenance import of_score, public, truncated
 from guerdon.serving.schemas import (
     ErrorBody,
     ErrorResponse,
@@ -58,20 +59,33 @@ def read(data: Any, context: Context) -> Call:
         data = {"scorer": context.scorer, **data}
     work = read_request(data, context.request_id, max_items=context.max_items)
     scale = context.scale_of(work.scorer)
-    return Call(work.scorer, work.samples, partial(_write, work, scale), work.seconds)
+    return Call(work.scorer, work.samples, partial(_write, work, scale), work.seconds, work.ids)
 
 
 def _write(work: Work, scale: Scale, scored: Scored) -> dict[str, Any]:
-    return {
+    items: list[dict[str, Any]] = [
+        {
+            "id": i,
+            "value": s.value,
+            "status": s.status,
+            "truncated": truncated(s),
+            "reason": s.reason,
+            "details": s.details,
+        }
+        for i, s in zip(work.ids, scored.scores, strict=True)
+    ]
+    answer = {
         "scorer": work.scorer,
         "version": scored.version,
         "scale": scale,
-        "items": [
-            {"id": i, "value": s.value, "status": s.status, "reason": s.reason, "details": s.details}
-            for i, s in zip(work.ids, scored.scores, strict=True)
-        ],
+        "items": items,
         "timing_ms": scored.timing_ms,
     }
+    if work.provenance:
+        answer["provenance"] = public(scored.provenance)
+        for item, origin, score in zip(items, scored.origins, scored.scores, strict=True):
+            item["provenance"] = of_score(origin, score)
+    return answer
 
 
 def error(status: int, kind: str, message: str, problems: Sequence[Problem]) -> dict[str, Any]:

@@ -80,7 +80,7 @@ def test_documented_examples_are_read(example: Any) -> None:
 @pytest.mark.parametrize(
     ("body", "field", "message"),
     [
-        ([], "", "must be an object with scorer, items, deadline_ms; got list: []"),
+        ([], "", "must be an object with scorer, items, deadline_ms, provenance; got list: []"),
         ({}, "scorer", "is missing"),
         ({"scorer": "s"}, "items", "is missing"),
         ({"scorer": 5, "items": []}, "scorer", "must be a string, got int: 5"),
@@ -197,7 +197,7 @@ def test_answer_has_its_documented_form_and_null_for_unscored() -> None:
     answer = ScoreResponse.model_validate_json(body)
     assert [entry.value for entry in answer.items] == [0.5, None]
     assert json.loads(body)["items"][1] == {
-        "id": None, "value": None, "status": "abstained", "reason": "no answer found", "details": {},
+        "id": None, "value": None, "status": "abstained", "truncated": False, "reason": "no answer found", "details": {},
     }  # fmt: skip
 
 

@@ -1,0 +1,1 @@
+"""The parts of the store (guerdon.serving.store): its tables, the databases that hold them, and who writes to them."""
