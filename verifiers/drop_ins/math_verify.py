@@ -23,8 +23,8 @@ from guerdon.verifiers._math.decide import Asked, decide
 from guerdon.verifiers._math.policies import Policy
 from guerdon.verifiers._text import plain, trim
 
-_LONGEST_WORDS = 40
-"""Characters of words that are an answer by themselves ("no solution"); more is prose that holds none."""
+_MOST_WORDS = 4
+"""Words that are an answer by themselves ("the graph is connected"); more are prose that holds none."""
 _FORMULA = re.compile(
     r"\\(?:begin|end|text[a-z]*|mathrm|operatorname)\{[^{}]*\}|\\[A-Za-z]+|(?:sqrt|sin|cos|tan|log|exp|arc|inf)"
 )
@@ -204,7 +204,7 @@ def _answer_text(pred: str, configs: Sequence[ExtractionTarget]) -> str | None:
     free = any(config.try_extract_without_anchor for config in configs)
     styles |= set(STYLES) - set(MARKED) if free else {"phrase"}
     said = find_answer(pred, styles=tuple(styles))
-    few_words = readable and said.style not in ("phrase", "formula") and len(whole) <= _LONGEST_WORDS
+    few_words = readable and len(whole.split()) <= _MOST_WORDS
     return whole if said.text is None and few_words else said.text
 
 
