@@ -15,6 +15,7 @@ from guerdon.verifiers._text import normal, plain
 _LONGEST = 400
 _NAMED = r"(?:(?:the )?(?:correct |final |best )?(?:option|choice|answer|letter)(?: is|:)? )?"
 _ALONE = re.compile(_NAMED + r"(?:\(\s?([A-J])\s?\)|\[\s?([A-J])\s?\]|([A-J])\)?)[.:]?", re.IGNORECASE)
+_LETTER = re.compile(r"(?<![A-Za-z\\])[A-Ja-j](?![A-Za-z])")
 _BARE_LOWER = re.compile(r"[a-j]")
 _WITH_TEXT = re.compile(_NAMED + r"(?:\(([A-J])\)[.:]?|([A-J])(?:[).:]| [-–—](?= ?[^\W\d_]{2})))\s*([\w$\\+−-].*)")
 
@@ -33,7 +34,7 @@ def read_choice(text: str) -> Choice | None:
     >>> read_choice(r"\text{(B)}"), read_choice("E: the rate doubles").letter, read_choice("A - 5")
     (Choice(letter='B', said=''), 'E', None)
     """
-    if len(text) > _LONGEST:
+    if len(text) > _LONGEST or not _LETTER.search(text):
         return None
     text = plain(text)
     if _BARE_LOWER.fullmatch(text):

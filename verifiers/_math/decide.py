@@ -5,9 +5,11 @@ A side that cannot be read is the answer's fault, and wrong, or the reference's,
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from guerdon.rewards.types import Status
@@ -18,9 +20,13 @@ from guerdon.verifiers._math.compiled import DECIDED, Compiled, keep_decision, r
 from guerdon.verifiers._math.decision import Decision
 from guerdon.verifiers._math.judging import equal, unequal
 from guerdon.verifiers._math.policies import Policy
+from guerdon.verifiers._math.tree import Number
 from guerdon.verifiers._math.writing import write
 from guerdon.verifiers._text import normal
 from guerdon.verifiers.choice import option_texts
+
+_ZERO = Number(Fraction(0))
+_INTEGER = re.compile(r"[-+]?\d{1,30}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +53,6 @@ class Found:
 def decide(answer: str, reference: str, asked: Asked) -> Found:
     """Whether an answer is the reference."""
     quick = fast.decide(answer, reference, exact=not asked.policy.tolerance)
-    if quick is None and normal(answer, ignore_case=False) == normal(reference, ignore_case=False):
-        quick = fast.SAME_TEXT
     if quick is not None:
         return _found(quick, _kind(reference, asked.policy))
     options = _options(answer, reference, asked)
@@ -57,12 +61,20 @@ def decide(answer: str, reference: str, asked: Asked) -> Found:
     if decision is None:
         decision = _by_choice(answer, reference, options, asked)
     if decision is None:
-        known = read(reference, keep=True)
-        if known.node is None:
+        read_answer, known = read(answer, keep=False), read(reference, keep=True)
+        if (read_answer.node is None or known.node is None) and _same_text(answer, reference):
+            decision = fast.SAME_TEXT
+        elif known.node is None:
             return Found(None, "unread", "unread", f"the reference cannot be read: {known.reason}", known.status)
-        decision = _compared(read(answer, keep=False), known, asked)
+        else:
+            decision = _compared(read_answer, known, asked)
     keep_decision(key, decision, answer, reference, *options.values())
     return _found(decision, _kind(reference, asked.policy))
+
+
+def _same_text(answer: str, reference: str) -> bool:
+    """What cannot be read is still equal to itself."""
+    return normal(answer, ignore_case=False) == normal(reference, ignore_case=False)
 
 
 def _compared(answer: Compiled, reference: Compiled, asked: Asked) -> Decision:
@@ -70,7 +82,11 @@ def _compared(answer: Compiled, reference: Compiled, asked: Asked) -> Decision:
         return unequal("unread", f"the answer cannot be read: {answer.reason}")
     if reference.node is None:
         return Decision(None, "unread", reference.reason)
-    return compare(answer.node, reference.node, asked.policy, time.monotonic() + asked.time_limit)
+    deadline = time.monotonic() + asked.time_limit
+    decision = compare(answer.node, reference.node, asked.policy, deadline)
+    if decision.status == "refused" and compare(_ZERO, reference.node, asked.policy, deadline).status == "ok":
+        return unequal("limit", f"the answer is over a limit: {decision.reason}")
+    return decision
 
 
 def _found(decision: Decision, kind: str) -> Found:
@@ -82,6 +98,8 @@ def _found(decision: Decision, kind: str) -> Found:
 
 
 def _kind(reference: str, policy: Policy) -> str:
+    if _INTEGER.fullmatch(reference):
+        return "integer"
     if policy.letters != "off" and read_choice(reference):
         return "choice"
     return read(reference, keep=True).kind

@@ -99,10 +99,20 @@ def _same_units(a: Quantity, b: Quantity, ask: Ask) -> Decision:
             return unequal("units", "other units")
         factor = ours.factor / theirs.factor
         return ask.same(a.value if factor == 1 else Product((a.value, Number(factor))), b.value)
-    same_words = dict(a.unit.factors).keys() == dict(b.unit.factors).keys()  # to other powers
-    if not same_words and share_a_word(_words(a.unit), _words(b.unit)):
+    if _may_be_the_same(a.unit, b.unit):
         return ask.same(a.value, b.value)
     return unequal("units", "other units")
+
+
+def _may_be_the_same(a: Unit, b: Unit) -> bool:
+    """Units in other words: square units are cm^2, and units may be anything."""
+    if dict(a.factors).keys() == dict(b.factors).keys():
+        return False  # to other powers
+    for unit, other in ((a, b), (b, a)):
+        power = dict(unit.factors).get("unit")
+        if len(unit.factors) == 1 and power and power > 1:
+            return measure(other).dimension == (("m", power),)
+    return share_a_word(_words(a), _words(b))
 
 
 def _is_known(unit: Unit) -> bool:

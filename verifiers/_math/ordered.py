@@ -98,10 +98,11 @@ def _vector(node: Node, other: Node) -> tuple[Node, ...] | None:
 
 
 def _in_unit_vectors(node: Node, size: int) -> tuple[Node, ...] | None:
-    """The coefficients of i, j, k in a sum that is linear in them."""
+    """The coefficients of i, j, k in a sum that is linear in them; an i alone is the imaginary unit."""
+    marked = any(name.startswith("unit vector ") for name in names_in(node))
     node = rewritten(node, _unit_vector)
     units = _UNIT_VECTORS[:size]
-    if not names_in(node) & set(units):
+    if not names_in(node) & set(units if marked else units[1:]):
         return None
     zero, one = Number(Fraction(0)), Number(Fraction(1))
     parts = tuple(substitute(node, {other: one if other == unit else zero for other in units}) for unit in units)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from guerdon.verifiers._math.rewriting import MINUS_ONE, has, rewritten
+from guerdon.verifiers._math.rewriting import MINUS_ONE, kinds_in, rewritten
 from guerdon.verifiers._math.tree import Braces, Listing, Node, PlusMinus, Product, Relation, walk
 
 MOST_SIGNS = 6
@@ -16,7 +16,7 @@ MOST_SIGNS = 6
 
 def spread(node: Node) -> Node | None:
     """A node without ``PlusMinus``: a list of what it stands for, or a set with more items. None beyond 6 signs."""
-    if not has(node, _is_plus_minus):
+    if PlusMinus not in kinds_in(node):
         return node
     if isinstance(node, Listing | Braces):
         items: list[Node] = []
@@ -53,7 +53,3 @@ def _with_signs(node: Node, signs: list[int] | tuple[int, ...]) -> Node:
         return part.value if positive else Product((MINUS_ONE, part.value))
 
     return rewritten(node, signed)
-
-
-def _is_plus_minus(node: Node) -> bool:
-    return isinstance(node, PlusMinus)

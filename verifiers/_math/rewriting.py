@@ -11,6 +11,34 @@ from guerdon.verifiers._math.tree import Binder, Node, Number, Power, Product, S
 MINUS_ONE = Number(Fraction(-1))
 
 
+def kinds_in(node: Node) -> frozenset[type[Node]]:
+    """The kinds of a node and of all parts below it."""
+    found: set[type[Node]] = set()
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        kind = type(part)
+        found.add(kind)
+        for name in _PARTS.get(kind) or _parts_of(kind):
+            value = getattr(part, name)
+            if type(value) is not tuple:
+                if value is not None:
+                    waiting.append(value)
+            elif value and type(value[0]) is tuple:  # rows, and branches with None for "otherwise"
+                waiting += [item for row in value for item in row if item is not None]
+            else:
+                waiting += value
+    return frozenset(found)
+
+
+_PARTS: dict[type[Node], tuple[str, ...]] = {}
+
+
+def _parts_of(kind: type[Node]) -> tuple[str, ...]:
+    """The fields of a kind of node that hold nodes."""
+    return _PARTS.setdefault(kind, tuple(part.name for part in fields(kind) if "Node" in str(part.type)))
+
+
 def has(node: Node, wanted: Callable[[Node], bool]) -> bool:
     """Whether a node or any part below it is as wanted."""
     return any(wanted(part) for part in walk(node))

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import TypeGuard
 
 from guerdon.verifiers._limits import AGREEING_DIGITS
 from guerdon.verifiers._math.decision import Decision
 from guerdon.verifiers._math.identity import order, same_value
 from guerdon.verifiers._math.judging import Ask, any_of, equal, unequal
-from guerdon.verifiers._math.rewriting import free_names, has, minus, renamed, rewritten
+from guerdon.verifiers._math.rewriting import free_names, has, kinds_in, minus, renamed, rewritten
 from guerdon.verifiers._math.tree import (
     Apply,
     Based,
@@ -40,6 +41,9 @@ from guerdon.verifiers._math.tree import (
 )
 
 _SCALARS = (Number, Based, Constant, Symbol, Sum, Product, Power, Call, Apply, Binder, Quantity)
+_WITHOUT_VALUE = frozenset({Text, NamedSet, Braces, Listing, SetBuilder, SetOperation, Clock, Date})
+_UNDEFINED = Constant("undefined")
+_ROWS = frozenset({Matrix, Brackets})
 
 _FEWEST_DIGITS, _FEWEST_DECIMALS = 3, 2
 """Of a reference that may be a rounded one: 6.67 and 0.333 may, 0.5 and 2.5 are what they are."""
@@ -52,23 +56,18 @@ def is_scalar(node: Node) -> bool:
 
 def same_scalar(answer: Node, reference: Node, ask: Ask) -> Decision:
     """Any two values."""
-    if has(answer, _has_no_value) != has(reference, _has_no_value):
+    ours, theirs = kinds_in(answer), kinds_in(reference)
+    if ours.isdisjoint(_WITHOUT_VALUE) != theirs.isdisjoint(_WITHOUT_VALUE):
         return unequal("kinds", "another kind of answer")
+    if (answer == _UNDEFINED and free_names(reference)) or (reference == _UNDEFINED and free_names(answer)):
+        return unequal("kinds", "an expression is not undefined")
     decision = _same(_with_names(answer, reference, ask), reference, ask)
-    if decision.equal is None and has(answer, _has_rows) != has(reference, _has_rows):
+    if decision.equal is None and ours.isdisjoint(_ROWS) != theirs.isdisjoint(_ROWS):
         return unequal("kinds", "another kind of answer")
     if decision.equal:
         return decision
     allowed = (_within(answer, reference, *allowance, ask) for allowance in _allowances(answer, reference, ask))
     return any_of(allowed, decision)
-
-
-def _has_no_value(part: Node) -> bool:
-    return isinstance(part, Text | NamedSet | Braces | Listing | SetBuilder | SetOperation | Clock | Date)
-
-
-def _has_rows(part: Node) -> bool:
-    return isinstance(part, Matrix | Brackets)
 
 
 def _same(answer: Node, reference: Node, ask: Ask) -> Decision:
@@ -93,12 +92,16 @@ def _with_names(answer: Node, reference: Node, ask: Ask) -> Node:
 
 def _allowances(answer: Node, reference: Node, ask: Ask) -> Iterator[tuple[Fraction, str]]:
     """By how much the two may differ, and what that is called."""
-    if ask.policy.rounding == "reference" and isinstance(reference, Number) and _is_exact(answer):
+    if ask.policy.rounding == "reference" and _may_be_rounded(reference) and _is_exact(answer):
         decimals = decimals_of(reference)
-        if reference.digits >= _FEWEST_DIGITS and decimals >= _FEWEST_DECIMALS:
+        if decimals >= _FEWEST_DECIMALS:
             yield Fraction(1, 2 * 10**decimals), "rounded"
     if ask.policy.tolerance:
         yield ask.policy.tolerance, "tolerance"
+
+
+def _may_be_rounded(reference: Node) -> TypeGuard[Number]:
+    return isinstance(reference, Number) and reference.digits >= _FEWEST_DIGITS
 
 
 def _within(answer: Node, reference: Node, most: Fraction, stage: str, ask: Ask) -> Decision:
