@@ -9,6 +9,7 @@ to how many bits the numbers agree.
 from __future__ import annotations
 
 import importlib.util
+import os
 from collections.abc import Callable
 from functools import cache
 from typing import Any, Literal, Protocol, TypeAlias
@@ -101,3 +102,7 @@ def field(precision: int) -> Field:
     from guerdon.verifiers._math._balls_mpmath import MpmathField
 
     return MpmathField(precision)
+
+
+if hasattr(os, "register_at_fork"):  # a field's lock may be held by a thread that does not exist in the child
+    os.register_at_fork(after_in_child=field.cache_clear)

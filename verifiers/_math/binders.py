@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from guerdon.verifiers._math import exact
-from guerdon.verifiers._math.arithmetic import inverse, plus, power, times
+from guerdon.verifiers._math.arithmetic import inverse, plus, times
 from guerdon.verifiers._math.decision import (
     CannotTellError,
     InexactError,
@@ -20,8 +20,9 @@ from guerdon.verifiers._math.decision import (
     VagueError,
     ValueFailureError,
 )
-from guerdon.verifiers._math.functions import magnitude
+from guerdon.verifiers._math.exponents import power
 from guerdon.verifiers._math.growth import degree_in, geometric_in
+from guerdon.verifiers._math.jumps import magnitude
 from guerdon.verifiers._math.scope import EXACT, INFINITY, Scope, Value, rule
 from guerdon.verifiers._math.tree import Binder, Call, Cases, Node
 

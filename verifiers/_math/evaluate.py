@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from guerdon.verifiers._math import arithmetic, binders, exact, functions
+from guerdon.verifiers._math import arithmetic, binders, exact, exponents, functions
 from guerdon.verifiers._math.decision import CannotTellError, UnboundError, UndefinedError
+from guerdon.verifiers._math.jumps import sign
 from guerdon.verifiers._math.scope import EXACT, Scope, Value, rule
 from guerdon.verifiers._math.tree import Apply, Brackets, Cases, Node, Quantity, Relation
 
-__all__ = ["arithmetic", "binders", "difference", "evaluate", "functions", "holds", "same"]
+__all__ = ["arithmetic", "binders", "difference", "evaluate", "exponents", "functions", "holds", "same"]
 
 _MAX_APPLIED = 64
 _TRUE_FOR: dict[str, tuple[int, ...]] = {"<": (-1,), "<=": (-1, 0), "=": (0,), ">=": (0, 1), ">": (1,), "!=": (-1, 1)}
@@ -80,12 +81,12 @@ def _cases(node: Cases, scope: Scope) -> Value:
 
 def holds(condition: Node, scope: Scope) -> bool:
     """Whether a chain of comparisons is true. Raises InexactError where that is not certain."""
-    if type(condition) is not Relation or not all(sign in _TRUE_FOR for sign in condition.signs):
+    if type(condition) is not Relation or not all(relation in _TRUE_FOR for relation in condition.signs):
         raise CannotTellError("a case whose condition is no comparison")
     sides = [scope.value(side) for side in condition.sides]
-    for left, sign, right in zip(sides, condition.signs, sides[1:], strict=False):
-        order = functions.sign(scope, difference(left, right, scope))
-        if order not in _TRUE_FOR[sign]:
+    for left, relation, right in zip(sides, condition.signs, sides[1:], strict=False):
+        order = sign(scope, difference(left, right, scope))
+        if order not in _TRUE_FOR[relation]:
             return False
     return True
 

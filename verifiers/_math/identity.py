@@ -30,7 +30,8 @@ from guerdon.verifiers._math.forms import canonical, minus, over
 from guerdon.verifiers._math.giants import differ
 from guerdon.verifiers._math.points import same_at_points
 from guerdon.verifiers._math.polynomials import polynomial, same_rational_function
-from guerdon.verifiers._math.structure import Survey, Traits, exact, free_symbols, is_closed, substitute
+from guerdon.verifiers._math.structure import exact, free_symbols, is_closed, substitute
+from guerdon.verifiers._math.survey import Survey, Traits
 from guerdon.verifiers._math.tree import (
     Apply,
     Binder,

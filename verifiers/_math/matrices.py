@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from guerdon.verifiers._math.arithmetic import plus, power, times
+from guerdon.verifiers._math.arithmetic import plus, times
 from guerdon.verifiers._math.decision import CannotTellError, UndefinedError
+from guerdon.verifiers._math.exponents import power
 from guerdon.verifiers._math.scope import Scope, Value
 from guerdon.verifiers._math.tree import Brackets, Call, Matrix, Node
 

@@ -1,7 +1,8 @@
 """Whether two expressions with symbols have equal values wherever both have one.
 
 They are compared at points drawn for this pair: proved apart at one point of the common real domain they are unequal;
-equal if they agree at all of them, at three to 512 bits and at the others to 128. Symbols that stand where only
+equal if they agree at all of them, at three to 512 bits and at the others to 128. Three are enough for functions that
+are analytic; others are looked at in every region. Symbols that stand where only
 integers make sense take integers. Where the two have no common real point, complex values are compared instead.
 """
 
@@ -17,7 +18,7 @@ from guerdon.verifiers._math.draws import Draws
 from guerdon.verifiers._math.evaluate import evaluate
 from guerdon.verifiers._math.sampling import ONE, Point, integer_points, points
 from guerdon.verifiers._math.scope import Value, check_time
-from guerdon.verifiers._math.structure import Survey, Traits
+from guerdon.verifiers._math.survey import Survey, Traits
 from guerdon.verifiers._math.tree import Node
 
 ENOUGH = 3
@@ -42,14 +43,15 @@ def _same_in(a: Node, b: Node, both: Survey, reading: Reading, *, real: bool) ->
     whole = {name for name in names if name in both.whole or (both.traits & Traits.STEPS and _is_integer_name(name))}
     literals = both.literals if both.traits & Traits.PIECEWISE else ()
     counting = bool(both.traits & Traits.COUNTING)
+    smooth = not whole and not both.traits & Traits.PIECEWISE
     draws = Draws(both.key)
     trial = _Trial(a, b, reading)
-    found = trial.run(points(names, whole, literals, draws, counting=counting), draws, real=real)
+    found = trial.run(points(names, whole, literals, draws, counting=counting), draws, real=real, smooth=smooth)
     if found is None and len(whole) < len(names):  # they may have values at integers only
-        found = trial.run(integer_points(names, draws, counting=counting), draws, real=real)
+        found = trial.run(integer_points(names, draws, counting=counting), draws, real=real, smooth=False)
     if found is None and real:
         trial.reading = replace(reading, principal=True)
-        found = trial.run(points(names, whole, literals, draws, counting=counting), draws, real=False)
+        found = trial.run(points(names, whole, literals, draws, counting=counting), draws, real=False, smooth=False)
     if found is None and isinstance(trial.obstacle, OversizeError):
         raise OversizeError(str(trial.obstacle))
     if found is None:
@@ -68,12 +70,15 @@ class _Trial:
         self.a, self.b, self.reading = a, b, reading
         self.obstacle: object = "none tried"
 
-    def run(self, candidates: Iterable[Point], draws: Draws, *, real: bool) -> Decision | None:
-        """The decision, or None if fewer than three points could be compared."""
+    def run(self, candidates: Iterable[Point], draws: Draws, *, real: bool, smooth: bool) -> Decision | None:
+        """The decision, or None if fewer than three points could be compared.
+
+        smooth: both sides are analytic functions of real symbols, so that no region needs a look of its own.
+        """
         agreed = 0
         by_digits = False
         for point in candidates:
-            if agreed >= ENOUGH and not point.needed:
+            if agreed >= ENOUGH and (smooth or not point.needed):
                 continue
             check_time(self.reading.deadline)
             found = self._at(point, draws.bits(64), real, quick=agreed >= ENOUGH)

@@ -15,7 +15,7 @@ import sympy
 
 from guerdon.verifiers._math.decision import CannotTellError, Decision
 from guerdon.verifiers._math.identity import same_without_worker
-from guerdon.verifiers._math.structure import Survey
+from guerdon.verifiers._math.survey import Survey
 from guerdon.verifiers._math.tree import Apply, Binder, Call, Constant, Node, Number, Power, Product, Sum, Symbol
 
 
@@ -27,6 +27,8 @@ def settle(a: Node, b: Node) -> Decision:
     builder = _Builder(both.whole)
     x, y = builder.build(a), builder.build(b)
     x, y = x.doit(), y.doit()
+    if x.has(sympy.nan, sympy.zoo) or y.has(sympy.nan, sympy.zoo):
+        return Decision(None, "symbolic", "it works out to what is undefined")
     if x == y:
         return Decision(True, "symbolic", "the same after working out")
     try:

@@ -48,6 +48,7 @@ class Worker:
     def __init__(self) -> None:
         questions, self._asking = os.pipe()
         self._reading, answers = os.pipe()
+        started = False
         try:
             self.process = subprocess.Popen(  # noqa: S603 - our own code, no shell
                 [sys.executable, "-c", _PROGRAM, json.dumps(sys.path)],
@@ -57,9 +58,10 @@ class Worker:
                 start_new_session=os.name == "posix",
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
             )
+            started = True
         finally:
-            os.close(questions)
-            os.close(answers)
+            for descriptor in (questions, answers) if started else (questions, answers, self._asking, self._reading):
+                os.close(descriptor)
         self.ready = False
         self._said: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         threading.Thread(target=self._listen, name="guerdon symbolic worker", daemon=True).start()
@@ -138,7 +140,10 @@ class Pool:
         if len(message) > MAX_MESSAGE:
             return Decision(None, "symbolic", "too large for the symbolic stage", "refused")
         with self._slots:
-            worker = self._take()
+            try:
+                worker = self._take()
+            except (OSError, RuntimeError) as error:  # no more processes, or no more threads
+                return Decision(None, "symbolic", f"no symbolic worker could be started: {error}", "error")
             kept = False
             try:
                 worker.wait_ready()
