@@ -6,10 +6,8 @@ happened to wait, and an idle server answers a single sample at once. Work whose
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 
@@ -80,15 +78,18 @@ class ByLength(Generic[W]):
     window: how much waiting work to look at, in budgets. overhead: what a forward costs besides its tokens, in tokens.
     join: which work makes one row together (the responses to one prompt); None: each is a row of its own.
 
-    The oldest always goes, so nothing starves. Around it, in the order of length, is taken the run of neighbours that
-    saves most: joining n rows saves n - 1 overheads and wastes the padding.
+    The oldest always goes, so nothing starves. What goes with it: all that waits is cut, in the order of length, into
+    the forwards that take the least time together, and the oldest's is taken. A forward takes its padded tokens and an
+    overhead, so few rows pay the overhead over and over, and rows of unlike length pay padding.
     """
 
-    # Measured on CPU: rows below 128 tokens gain from sharing a forward (up to 2.9 times), longer ones do not.
-    OVERHEAD = 128
+    # Measured on a CPU with a small encoder: one row of 24 tokens takes as long as 72 tokens of a large batch.
+    OVERHEAD = 48
+    _ROWS = 512  # looked at, at most
+    _BLOCKS = 48  # into which they are put before they are cut, so that choosing takes well under a millisecond
 
     def __init__(self, budget: int, *, window: int = 8, overhead: int = OVERHEAD, join: Join[W] | None = None) -> None:
-        self.budget, self._window, self._overhead, self._join = budget, window, overhead, join
+        self.budget, self.overhead, self._window, self._join = budget, overhead, window, join
         # Ordered by arrival. An OrderedDict, because a dict leaves holes at its front and then scans over them.
         self._queue: OrderedDict[int, W] = OrderedDict()
         self._arrivals = 0
@@ -125,7 +126,7 @@ class ByLength(Generic[W]):
             if item.dropped:
                 dropped.append(key)
                 continue
-            if keys and cost + item.cost > self.budget * self._window:
+            if keys and (cost + item.cost > self.budget * self._window or len(keys) == self._ROWS):
                 break
             keys.append(key)
             cost += item.cost
@@ -134,18 +135,22 @@ class ByLength(Generic[W]):
         return keys
 
     def _best_run(self, costs: Sequence[int], oldest: int) -> tuple[int, int]:
-        """First and last index of the run of ascending costs that contains ``oldest`` and saves most."""
-        sums = [0, *accumulate(costs)]
-        best, best_saved = (oldest, oldest), 0
-        for last in range(oldest, len(costs)):
-            longest = costs[last]
-            fits = last + 1 - self.budget // max(longest, 1)
-            if fits > oldest:
-                break  # and a longer row leaves room for still fewer
-            # A shorter row is worth taking while its padding costs less than a forward of its own would.
-            first = min(oldest, max(0, fits, bisect_left(costs, longest - self._overhead)))
-            rows = last + 1 - first
-            saved = self._overhead * (rows - 1) - (longest * rows - (sums[last + 1] - sums[first]))
-            if saved > best_saved:
-                best, best_saved = (first, last), saved
-        return best
+        """First and last index of the forward that holds ``oldest``, in the best cut of rows of ascending cost."""
+        size = max(1, min(len(costs) // self._BLOCKS, self.budget // max(costs[-1], 1)))
+        edges = [*range(0, len(costs), size), len(costs)]
+        seconds, begins = [0.0], [0]  # of the best cut of all blocks before an edge, and where its last forward begins
+        for j in range(1, len(edges)):
+            longest, end = costs[edges[j] - 1], edges[j]
+            best, begin = float("inf"), j - 1
+            for i in range(j - 1, -1, -1):
+                padded = longest * (end - edges[i])
+                if padded > self.budget and i < j - 1:
+                    break
+                if seconds[i] + padded < best:
+                    best, begin = seconds[i] + padded, i
+            seconds.append(best + self.overhead)
+            begins.append(begin)
+        j = len(edges) - 1
+        while edges[begins[j]] > oldest:
+            j = begins[j]
+        return edges[begins[j]], edges[j] - 1

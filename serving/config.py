@@ -73,6 +73,7 @@ class ServeConfig:
     max_batch_tokens: padded tokens of one batch of a reward model, longest row times rows; None leaves it to the model.
     max_queue_tokens: estimated tokens waiting for one scorer; what comes on top is answered 503 with Retry-After.
     max_wait_seconds: work that would wait for longer than this, judged by the speed of late, is answered 503 at once.
+    sweep_seconds: how long to try batches of a reward model before it serves, so that they suit this machine; 0: not.
     scores: ``fast`` makes batches; ``exact`` computes every sequence alone, so that a score has the same bits whatever
     shares the server with it (on a CPU that costs nothing from 128 tokens up).
     cache_entries: scores remembered for each scorer, so that a request that is sent again costs nothing; 0: none.
@@ -95,6 +96,7 @@ class ServeConfig:
     max_batch_tokens: int | None = None
     max_queue_tokens: int = 2_000_000
     max_wait_seconds: float = 100.0
+    sweep_seconds: float = 0.0
     scores: Literal["fast", "exact"] = "fast"
     cache_entries: int = 65_536
     timeout_seconds: float = 600.0
@@ -119,7 +121,7 @@ class ServeConfig:
         _require(
             _is_int(self.cache_entries) and self.cache_entries >= 0, "cache_entries", self.cache_entries, "0 or more"
         )
-        for key in ("timeout_seconds", "drain_seconds", "max_wait_seconds"):
+        for key in ("timeout_seconds", "drain_seconds", "max_wait_seconds", "sweep_seconds"):
             value = getattr(self, key)
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
             # A day is an arbitrary but safe bound: it also refuses nan and inf.

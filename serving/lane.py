@@ -30,9 +30,10 @@ from guerdon.serving.batcher import Batcher, ByLength, InOrder
 from guerdon.serving.jobs import Item, Job, Origin, ReadyMade, Settled, Unit
 from guerdon.serving.memory import Memory, key_of_ids, key_of_sample
 from guerdon.serving.provenance import about
+from guerdon.serving.sweep import sweep
 
 if TYPE_CHECKING:
-    from guerdon.serving.config import ServeConfig
+    from guerdon.serving.config import ScorerSpec, ServeConfig
     from guerdon.serving.metrics import Metrics
 
 logger = logging.getLogger("guerdon.serving")
@@ -45,9 +46,11 @@ MERGED_SAMPLES = 256
 BATCH_TOKENS = 2048
 # Samples tokenised in one call: many enough for the tokenizer's own loop, few enough that the model starts at once.
 _TOKENISED = 64
-# How long an idle lane that shares prompts waits for the rest of a group whose first response has come. Trainers send
-# a group in one burst of requests; computed alone, the first would cost the prompt once more.
-_GROUP_SECONDS = 0.001
+# How long an idle model waits for the rest of a burst whose first request has come: trainers send the responses to a
+# prompt one by one, at once, and the first of them alone would be a poor batch. Only where it has paid of late.
+_BURST_SECONDS = 0.001
+_PAYS = 0.1
+_TRIES_AGAIN = 16
 _REASON_CHARACTERS = 200
 _RUN = os.urandom(6).hex()
 """This process in the names of its batches."""
@@ -57,16 +60,16 @@ class Generation:
     """One version of a lane's scorer, with the work that was admitted to it.
 
     A request is answered by one generation from beginning to end, so a group never spans two versions. number: 0 for
-    the first of its lane. source: the spec that it was loaded by, if that is known. began: seconds since 1970.
+    the first of its lane. source: what it was loaded by, if that is known. began: seconds since 1970.
     """
 
     def __init__(
-        self, name: str, scorer: Scorer, config: ServeConfig, *, number: int = 0, source: str | None = None
+        self, name: str, scorer: Scorer, config: ServeConfig, *, number: int = 0, source: ScorerSpec | None = None
     ) -> None:
         self.name, self.scorer, self.number, self.source = name, scorer, number, source
         self.began = time.time()
         self.version, self.scale = _declared(name, scorer)
-        self.provenance: Mapping[str, Any] = about(scorer, config.scores)
+        self.provenance: Mapping[str, Any] = about(scorer, config.scores, source)
         self.prepares = isinstance(scorer, BatchScorer)
         self.shares = bool(getattr(scorer, "share_prompts", False)) and config.scores == "fast"
         # A server behind us remembers for itself, and may change its version unasked.
@@ -80,6 +83,15 @@ class Generation:
             # One sequence a forward gives the same bits in any company; on a CPU it costs nothing from 128 tokens on.
             budget = 1 if config.scores == "exact" else budget
             self.batcher = ByLength(budget, join=_trees if self.shares else None)
+            if (
+                config.sweep_seconds
+                and config.scores == "fast"
+                and (found := sweep(scorer, seconds=config.sweep_seconds))
+            ):
+                logger.info("scorer %r: batches of %d tokens, overhead %d", name, found.budget, found.overhead)
+                self.batcher.overhead = found.overhead
+                # Room for one tree beside the knee: a group is computed at once even where batches gain nothing.
+                self.batcher.budget = config.max_batch_tokens or max(found.budget, own)
 
     def follow(self) -> None:
         """Take over the scorer's version, which for a remote one is its server's."""
@@ -95,13 +107,14 @@ class Lane:
     def __init__(self, name: str, scorer: Scorer, config: ServeConfig, metrics: Metrics) -> None:
         self.name, self._config, self._metrics = name, config, metrics
         # Oldest first, the last one takes new work. A tuple, replaced as a whole: the worker reads it as it is.
-        source = config.scorers[name].spec if name in config.scorers else None
-        self._generations: tuple[Generation, ...] = (Generation(name, scorer, config, source=source),)
+        first = Generation(name, scorer, config, source=config.scorers.get(name))
+        self._generations: tuple[Generation, ...] = (first,)
         self._batches = 0  # so far; counted by the worker only
         self._pushed: list[Job] = []
         self._unprepared: SimpleQueue[list[Job] | None] = SimpleQueue()
         self._inbox: SimpleQueue[list[Unit] | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
+        self._burst = _Burst()
         self.waiting = 0  # estimated tokens accepted and not yet answered; changed on the event loop only
         self.seconds_a_token = 0.0  # of late, estimated tokens; 0 before the first batch; written by the worker only
 
@@ -127,10 +140,10 @@ class Lane:
     def prepares(self) -> bool:
         return self.current.prepares
 
-    def swap(self, scorer: Scorer, *, source: str | None = None) -> str:
+    def swap(self, scorer: Scorer, *, source: ScorerSpec | None = None) -> str:
         """From now on new work goes to this scorer; what was admitted is still answered by the old one.
 
-        source: the spec it was loaded by. Called on the event loop. Returns the new version. Raises UsageError if the
+        source: what it was loaded by. Called on the event loop. Returns the new version. Raises UsageError if the
         scale is another: callers were promised this one.
         """
         number = self.current.number + 1
@@ -299,8 +312,9 @@ class Lane:
         if not any(generation.batcher for generation in self._generations):
             units = self._inbox.get()
             yield units
-            if units and units[0].generation.shares:
-                time.sleep(_GROUP_SECONDS)
+            if units and units[0].generation.prepares and self._burst.expected:
+                time.sleep(_BURST_SECONDS)
+                self._burst.note(came=not self._inbox.empty())
         with contextlib.suppress(Empty):
             while True:
                 yield self._inbox.get_nowait()
@@ -368,6 +382,21 @@ class Lane:
         batcher = generation.batcher
         batcher.budget = max(1, batcher.budget // 2)
         logger.warning("scorer %r ran out of memory; batches are of %d tokens now", self.name, batcher.budget)
+
+
+class _Burst:
+    """Whether requests come in bursts of late, so that an idle model should wait a moment after the first."""
+
+    def __init__(self) -> None:
+        self._pays, self._asked = 1.0, 0
+
+    @property
+    def expected(self) -> bool:
+        self._asked += 1
+        return self._pays > _PAYS or self._asked % _TRIES_AGAIN == 0
+
+    def note(self, *, came: bool) -> None:
+        self._pays += 0.2 * (came - self._pays)
 
 
 def _call(generation: Generation, units: list[Unit]) -> list[Score]:

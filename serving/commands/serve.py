@@ -42,6 +42,9 @@ def command(
     max_wait: Annotated[
         float | None, typer.Option(help="Seconds; work that would wait longer is refused at once (100).")
     ] = None,
+    sweep: Annotated[
+        float, typer.Option(min=0, help="Seconds to try batch sizes of each reward model at the start; 0: not at all.")
+    ] = 2.0,
     scores: Annotated[
         str | None, typer.Option(help="'fast' (batches), or 'exact': the same bits whatever else is scored.")
     ] = None,
@@ -84,6 +87,7 @@ def command(
         "max_batch_tokens": max_batch_tokens,
         "max_queue_tokens": max_queue_tokens,
         "max_wait_seconds": max_wait,
+        "sweep_seconds": sweep,
         "scores": scores,
         "cache_entries": cache_entries,
         "default_scorer": default_scorer,
