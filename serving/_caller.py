@@ -167,7 +167,7 @@ def check_least(**options: tuple[float, float]) -> None:
 
 
 def address(url: str, name: str | None, *, like: str = "http://127.0.0.1:8008") -> tuple[str, str | None]:
-    """The base address without a trailing slash, and the name, which may stand behind ``#``. like: an example of one."""
+    """The base address without a trailing slash, and the name, which may stand behind ``#``. like: an example."""
     if name is not None and not (isinstance(name, str) and name):
         raise UsageError(f"name must be the name of a scorer or None, got {name!r}")
     try:

@@ -234,7 +234,7 @@ def error_message(body: bytes) -> str:
         value = json.loads(body)
     except (ValueError, RecursionError):
         return body[:500].decode("utf-8", "replace").strip()
-    error = value.get("error", value.get("detail")) if isinstance(value, dict) else value
+    error = value.get("error", value.get("detail", value.get("message"))) if isinstance(value, dict) else value
     if not isinstance(error, dict):
         return str(error)[:500]
     param = f" (at {error['param']})" if error.get("param") else ""

@@ -3,6 +3,8 @@
 A spec is read by the first rule that fits, so that every spec means one thing:
 
     http://HOST:PORT#NAME, https://...   scorer NAME of another guerdon server
+    vllm+http://HOST:PORT#MODEL          a model in another engine: vllm, sglang, tei, infinity or transformers
+                                         (guerdon.serving.external); options renderer, tokenizer, question, token ...
     MODULE:NAME, FILE.py:NAME            Python code of the user's own (below)
     a verifier's name                    guerdon.verifiers.load
     a folder (``./numeric`` if a verifier is called so too)   a reward model saved by ``guerdon train``
@@ -45,11 +47,13 @@ from guerdon.rewards.types import thaw
 _CODE = re.compile(r"(?P<where>.+):(?P<attribute>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*)")
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _MEASURED = re.compile(r"(?P<spec>.+)@(?P<file>[^@]+\.json)")
+_ENGINE = re.compile(r"[A-Za-z0-9_-]+\+https?://")
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 _FORMS = (
     "A scorer is the name of a verifier, the folder or hub id (owner/name) of a reward model, module:function, "
-    "file.py:function, or http://host:port#name; each may end in @rates.json (or another file of calibration)."
+    "file.py:function, http://host:port#name, or vllm+http://host:port#model (or another engine); each may end in "
+    "@rates.json (or another file of calibration)."
 )
 
 
@@ -69,6 +73,10 @@ def load_scorer(spec: str, **options: Any) -> Scorer:
         from guerdon.serving.client import RemoteScorer
 
         return _call(RemoteScorer, spec, spec, options)
+    if _ENGINE.match(spec):
+        from guerdon.serving.external.scorer import EngineScorer
+
+        return _call(EngineScorer, spec, spec, options)
     if code := _code(spec):
         return _load_code(spec, *code, options)
 
@@ -81,6 +89,22 @@ def load_scorer(spec: str, **options: Any) -> Scorer:
     if _HUB_ID.fullmatch(spec) and not Path(spec).parent.is_dir():
         return load_model(spec, **options)
     raise UsageError(f"{UnknownNameError('scorer', spec, [*verifiers.names(), *_models_near(spec)])}\n{_FORMS}")
+
+
+def is_data(spec: str) -> bool:
+    """Whether loading a spec runs no code but guerdon's and that of installed verifiers, and asks nobody else: a
+    verifier, or a model's folder that is here, with or without files of calibration.
+
+    >>> is_data("numeric"), is_data("numeric@rates.json"), is_data("my_rewards.py:check"), is_data("http://host:8008#x")
+    (True, True, False, False)
+    """
+    from guerdon import verifiers
+
+    while measured := _MEASURED.fullmatch(spec):
+        spec = measured["spec"]
+    if spec.startswith(("http://", "https://")) or _code(spec):
+        return False
+    return spec in verifiers.names() or Path(spec).expanduser().is_dir()
 
 
 def load_model(where: str, **options: Any) -> Scorer:
