@@ -187,8 +187,9 @@ def _rows(r: Reader, ends: str) -> list[list[Node]]:
         row = [read_item(r)]
         while r.tokens[r.at] in ("&", ","):
             r.at += 1
-            if r.tokens[r.at] in ("\\\\", ends) and len(row) == 1:
-                break
+            if r.tokens[r.at] in ("\\\\", ends):
+                break  # "x > 0," at the end of a row
+            r.at += r.tokens[r.at] == "&" and r.tokens[r.at - 1] == ","
             row.append(read_item(r))
         rows.append(row)
         if r.tokens[r.at] not in ("\\\\", ends):

@@ -58,6 +58,8 @@ _OPENING = frozenset(("(", "[", "\\{", "\\langle"))
 _CLOSING = frozenset((")", "]", "\\}", "\\rangle"))
 _ENDS_OPERAND = frozenset((")", "}", "]", "\\}", "!", "'", "%", "\\%", "\\rvert", "\\rfloor", "\\rceil", "\\circ"))
 _OPENS = frozenset(("(", "[", "\\{", "{", "_"))
+_MINUENDS = frozenset(("R", "Q", "Z", "N", "C", ")", "]", "\\}", *(f"\\mathbb{{{name}}}" for name in "RQZNC")))
+_NO_STARTS = frozenset(("^", "_", "<", "{", "]"))
 _CONNECT = frozenset(("if", "for", "where", "when", "with", "otherwise", "and", "or", "else"))
 _BEFORE_MONEY = frozenset(("+", "-", ",", ";", "(", "=", "", "and", "or", "<", ">", "\\le", "\\ge", ":", "\n", "is"))
 _LENGTHS = frozenset(("pt", "em", "ex", "mm", "cm", "in"))
@@ -149,6 +151,8 @@ class _Dresser:
             self._keep(f"\\mathbb{{{token.strip('} ')[-1]}}}")
         elif token == "!=" and (self._last()[:1].isdigit() or self._last() == ")"):
             self._keep("!", "=")
+        elif token == "\\ " and self._last() not in _MINUENDS:
+            pass  # a space, where no set stands before a brace
         elif token not in NOTHING and not (token == "." and self._last()[:1] == '"'):
             self.brackets += (token in _OPENING) - (token in _CLOSING)
             self._keep(token)
@@ -264,9 +268,7 @@ class _Dresser:
             return hard and first.lower() not in _CONNECT  # "5 \quad cm" is one value
         if token == "(":
             return after[0] not in ("mod", "\\mod", "\\text", "\\bmod", "\\pmod")
-        return (
-            token[:1].isalnum() or token in ("\\{", "-", "\\left|") or (token in HEADS and token not in ("^", "_", "<"))
-        )
+        return token[:1].isalnum() or token in ("\\{", "-", "\\left|") or (token in HEADS and token not in _NO_STARTS)
 
     # --- letters ------------------------------------------------------------------------------------------------------
 
@@ -324,10 +326,12 @@ class _Dresser:
             self._keep('"' + token if self._is_unit(token) else token)
 
     def _is_unit(self, token: str) -> bool:
-        """m in "5 m/s", s in "km/s" and in "m/s"."""
+        """m in "5 m/s", s in "km/s" and in "m/s", h in "2 h 30 min"."""
         if token not in SHORT_UNITS:
             return False
         last, after = self._last(), self._next(3)
+        if last[:1].isdigit() and self._next()[:1].isdigit():
+            return True  # 2 h 30 min
         if last[:1].isdigit() and self._next() == "/" and self._next(2) in PER:
             return not (after[:1].isalpha() or after in ("(", "{"))
         return last == "/" and len(self.out) > 1 and self.out[-2][:1] == '"' and known(self.out[-2][1:]) is not None

@@ -47,7 +47,7 @@ def parse(text: str) -> Node:
     if len(text) > MAX_CHARACTERS:
         raise TooLargeError(f"{len(text):,} characters; at most {MAX_CHARACTERS:,} are read")
     form = ascii_form(text)
-    if (not _BARE.search(form) or form[:1] in "*_$`\"'") and not form.endswith("\\$"):
+    if (not _BARE.search(form) or form[:1] in "*_$`\"'") and not form.endswith(("\\$", "^*")):
         form = form[slice(*trim(form))]
     if (day := iso_date(form)) is not None:
         return day

@@ -100,6 +100,8 @@ def read_word(r: Reader, token: str) -> Node:
         return read_letter(r, word) if word.isascii() else symbol(word)
     lower = word.lower()
     tokens, start = r.tokens, r.at - 1
+    if token in SEPARATORS:
+        raise r.unread(f"{word!r} joins nothing")
     if lower in _CONSTANTS and not _is_word(tokens[r.at]):
         return _CONSTANTS[lower]
     if lower in TIMES_OF_DAY and not _is_word(tokens[r.at]):

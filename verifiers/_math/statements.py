@@ -158,6 +158,8 @@ def read_item(r: Reader) -> Node:
     """One item: a value, set, statement or words, with its condition."""
     token = r.tokens[r.at]
     if token[:1] == '"' and len(token) > 2:
+        if r.opens == "matrix" and token in CONDITIONAL:
+            return read_condition(r)  # "if x > 0" in the second column of cases
         HEADS["lead-in"](r, token)
         if r.tokens[r.at] in _OTHERWISE:
             return _otherwise(r)
@@ -358,7 +360,7 @@ def read_condition(r: Reader) -> Node:
     if r.tokens[start][:1] != '"':
         r.deeper()
         condition = read_item(r)
-        while r.tokens[r.at] in ('"and', '"or', ",") and not bracket and r.tokens[r.at + 1][:1] != '"':
+        while not bracket and r.tokens[r.at] in ('"and', '"or', ",") and _more_follows(r.tokens[r.at + 1]):
             r.at += 1
             condition = _listed([condition, read_item(r)], "and")
         r.depth -= 1
@@ -376,3 +378,8 @@ def read_condition(r: Reader) -> Node:
     if not words:
         raise r.unexpected()
     return HEADS["text"](r, " ".join(words))
+
+
+def _more_follows(token: str) -> bool:
+    """Whether a condition goes on behind a comma: not with words, and not at the end of a row."""
+    return token[:1] != '"' and token not in ("", "\\\\", "&") and not token.startswith("\\end")

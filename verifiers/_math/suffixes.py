@@ -58,7 +58,8 @@ class Factors:
         if isinstance(value, Text):
             raise self.r.unread("a unit stands behind words")
         if isinstance(value, Quantity):
-            value, unit = value.value, times(value.unit, unit)
+            unit = times(value.unit, unit)
+            value = value.value
         self.factors[self.start :] = [Quantity(value, unit)]
         self.start = len(self.factors)
 
