@@ -282,6 +282,15 @@ def test_verify_will_not_guess_between_a_file_and_a_response(rewards: str, sampl
     assert result.exit_code == 2
 
 
+def test_explain_shows_how_the_math_verifier_read_both_sides() -> None:
+    command = ["verify", "math", r"\boxed{x > \frac{6}{2}}", "--reference", r"(3, \infty)", "--explain"]
+    result = runner.invoke(app, command)
+    assert result.exit_code == 0
+    assert "read as     inequality: x > 3" in result.stdout
+    assert "expected    tuple: (3, " in result.stdout
+    assert re.search(r"kind +tuple", result.stdout)
+
+
 def test_escape_sequences_of_a_response_do_not_reach_the_terminal(tmp_path: Path) -> None:
     (tmp_path / "echo.py").write_text(
         "from guerdon.rewards import Score\n"

@@ -21,10 +21,11 @@ from guerdon.verifiers._math.decision import Decision
 from guerdon.verifiers._math.judging import equal, unequal
 from guerdon.verifiers._math.policies import Policy
 from guerdon.verifiers._math.tree import Number
-from guerdon.verifiers._math.writing import write
+from guerdon.verifiers._math.writer import write
 from guerdon.verifiers._text import normal
 from guerdon.verifiers.choice import option_texts
 
+_LONGEST_SHOWN = 400
 _ZERO = Number(Fraction(0))
 _INTEGER = re.compile(r"[-+]?\d{1,30}")
 
@@ -138,4 +139,7 @@ def _by_choice(answer: str, reference: str, options: Mapping[str, str], asked: A
 def shown(text: str) -> str:
     """How a text is read, for a person."""
     known = read(text, keep=False)
-    return f"{known.kind}: {write(known.node)}" if known.node is not None else f"unread: {known.reason}"
+    if known.node is None:
+        return f"unread: {known.reason}"
+    written = write(known.node)
+    return f"{known.kind}: {written if len(written) <= _LONGEST_SHOWN else written[:_LONGEST_SHOWN] + '…'}"

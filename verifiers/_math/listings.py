@@ -23,15 +23,21 @@ from guerdon.verifiers._math.judging import (
 )
 from guerdon.verifiers._math.labels import Named, named, same_named, same_names
 from guerdon.verifiers._math.measured import item_name
-from guerdon.verifiers._math.tree import Braces, Brackets, Listing, Matrix, Node, Relation, Sign, Symbol
+from guerdon.verifiers._math.tree import Braces, Brackets, Listing, Matrix, NamedSet, Node, Relation, Sign, Symbol
 
 _Entries: TypeAlias = "list[Named]"
 
 
 def list_rule(answer: Node, reference: Node, ask: Ask) -> Decision | None:
     """At least one side is several answers, or a set."""
+    names = [named(node).names for node in (answer, reference)]
+    answer, reference = _collection(answer), _collection(reference)
     if not (_is_several(answer) or _is_several(reference)):
         return None
+    if not same_names(*names) and isinstance(answer, Braces) and isinstance(reference, Braces):
+        return unequal("names", "sets of other names")
+    if _is_set_of_a_set(answer) != _is_set_of_a_set(reference):
+        return unequal("set", "a set against a set that holds it")
     a, b = _items(answer, ask), _items(reference, ask)
     if isinstance(answer, Braces) or isinstance(reference, Braces):
         a, b = without_repeats(a, ask), without_repeats(b, ask)
@@ -49,9 +55,17 @@ def _is_several(node: Node) -> bool:
     return isinstance(node, Listing | Braces) or (isinstance(node, Relation) and len(_components(named(node))) > 1)
 
 
+def _collection(node: Node) -> Node:
+    """S = {1, 2} and x in {1, 2} as {1, 2}."""
+    value = named(node).values[-1]
+    return value if isinstance(value, Braces) else node
+
+
+def _is_set_of_a_set(node: Node) -> bool:
+    return isinstance(node, Braces) and any(isinstance(item, Braces | NamedSet) for item in node.items)
+
+
 def _items(node: Node, ask: Ask) -> list[Node]:
-    if isinstance(node, Relation) and node.signs == ("in",) and isinstance(node.sides[1], Braces):
-        node = node.sides[1]
     node = listed(node, ask.deadline) or node
     if isinstance(node, Listing | Braces):
         return _regrouped(list(node.items))

@@ -93,6 +93,8 @@ def _vector(node: Node, other: Node) -> tuple[Node, ...] | None:
         return tuple(row[0] for row in node.rows) if len(node.rows[0]) == 1 else None
     if isinstance(node, Brackets):
         return node.items if node.opens + node.closes in ("()", "<>", "[]") else None
+    if isinstance(node, Call) and node.name == "binomial":
+        return node.arguments  # a column, as some write it
     size = len(_vector(other, node) or ()) if isinstance(other, Brackets | Matrix) else 0
     return _in_unit_vectors(node, size) if size in (2, 3) and is_scalar(node) else None
 

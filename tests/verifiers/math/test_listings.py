@@ -23,6 +23,10 @@ def test_a_set_counts_nothing_twice_and_is_as_good_as_a_list(same: Same) -> None
     assert same(r"\{2, \sqrt{4}, 5\}", r"\{5, 2\}") is True
     assert same(r"\{1, 2\}", "2, 1") is True
     assert same(r"\{5\}", "5") is True
+    assert same(r"S = \{1, 2\}", r"\{2, 1\}") is True
+    assert same(r"S = \{1, 2\}", r"T = \{2, 1\}") is False
+    assert same(r"\{\emptyset\}", r"\emptyset") is False
+    assert same(r"\{\{1\}\}", r"\{1\}") is False
     assert same(r"\{1, 2\}", r"\{1, 2, 3\}") is False
 
 

@@ -154,8 +154,9 @@ def test_the_version_changes_with_the_options() -> None:
 def test_an_explanation_shows_how_both_sides_were_read() -> None:
     lines = explain(r"\boxed{x > \frac{6}{2}}", r"(3, \infty)")
     assert lines["read as"].startswith("inequality: x > ")
-    assert lines["expected"] == "tuple: (3, infinity)"
-    assert "unread" in explain(r"\boxed{\frac{1}{}}", "3")["read as"]
+    assert lines["expected"].startswith("tuple: (3, ")
+    assert "unread" in explain(r"\boxed{\frac{1}{x} @ 3}", "3")["read as"]
+    assert len(explain(r"\boxed{" + "+".join("x" * 900) + "}", "3")["read as"]) < 500
     assert explain("", "3") == {"expected": "integer: 3"}
 
 
