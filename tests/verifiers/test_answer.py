@@ -120,6 +120,12 @@ FOUND = [
     ("left are 3 or 4", "3 or 4", "number"),
     ("that leaves -3", "-3", "number"),
     ("pages 3-5", "5", "number"),
+    ("Answer: 5. No, wait: 8.", "8", "number"),
+    ("The answer is 5. That is wrong; it is 8.", "8", "number"),
+    ("The answer is 5. Correction: 8", "8", "number"),
+    ("so it is 7, not 12.", "7", "number"),
+    ("We get 7 rather than 12.", "7", "number"),
+    (r"Thus it equals \frac{\sqrt{3}}{2}, as claimed.", r"\frac{\sqrt{3}}{2}", "number"),
     # what is set off from the words
     ("We get\n\n**7**", "7", "formula"),
     ("Simplified, this is **2x + 3**.", "2x + 3", "formula"),
@@ -175,6 +181,10 @@ NOT_FOUND = [
     (r"<think>I get \boxed{5}", "the response ends inside its thinking"),
     (r"<think>I get \boxed{5}</think>", "nothing follows the thinking"),
     (r"<think>I get \boxed{5}</think>I cannot determine the answer.", "no answer found"),
+    ("The answer is not 12.", "the response gives up or rejects what it mentions"),
+    ("It can't be 12.", "the response gives up or rejects what it mentions"),
+    ("The value 12 is incorrect.", "the response gives up or rejects what it mentions"),
+    ("So 12. That is wrong.", "the answer was taken back"),
     (
         "I considered 21 early on, but the constraint rules it out, so I could not determine the value.",
         "the response gives up or rejects what it mentions",
@@ -187,6 +197,11 @@ HEDGED = [
     "The answer is 3 or 4.",
     "<answer>either 3 or 4</answer>",
     "Die Antwort ist 3 oder 4.",
+    "The answer is 3, but it could also be 4.",
+    "The answer is 3. Alternatively, $4$.",
+    r"The answer is \boxed{3}, though it might be \boxed{4}.",
+    "I think it is 3. It could also be 4.",
+    "It is 3 or maybe 4",
 ]
 
 
@@ -287,7 +302,9 @@ def test_the_span_of_an_answer_is_where_it_stands(response: str) -> None:
     if answer.text is not None:
         assert answer.text.strip() == answer.text != ""
         assert (
-            response[answer.start : answer.end] == answer.text or "several_boxes" in answer.flags or r"\\" in response
+            response[answer.start : answer.end] == answer.text
+            or {"several_boxes", "hedged"} & {*answer.flags}
+            or r"\\" in response
         )
         assert answer.start >= final_part(response)[0]
 

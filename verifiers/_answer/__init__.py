@@ -22,27 +22,18 @@ hold few marks, so each kind is first looked for as a plain word, which costs a 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from guerdon.verifiers._answer.answer import MARKED, STYLES, Answer, Flag, Style
 from guerdon.verifiers._answer.boxes import last_boxed
 from guerdon.verifiers._answer.cues import Cues
+from guerdon.verifiers._answer.doubts import is_taken_back
 from guerdon.verifiers._answer.marks import last_hashed, last_keyed, last_lined, last_tagged
 from guerdon.verifiers._answer.said import last_said
 from guerdon.verifiers._answer.scan import backwards
 from guerdon.verifiers._answer.thinking import final_part
 
 __all__ = ["MARKED", "STYLES", "Answer", "Flag", "Style", "backwards", "final_part", "find_answer"]
-
-_TAKEN_BACK = re.compile(
-    r"\b(?:(?:that|this|it|which)(?:'s| is| was)(?: \w+)? (?:wrong|incorrect|not right|not correct|a mistake|an error)"
-    r"|(?:that|this|it) (?:cannot|can't|can not) be (?:right|correct|true)|scratch that|on second thought"
-    r"|(?:i )?(?:take that back|retract|withdraw)|i (?:made (?:a mistake|an error)|was wrong)|no, wait"
-    r"|(?:ignore|disregard) (?:that|this|the above))\b"
-)
-_TAKEN_BACK_WITHIN = 60
-"""Characters after an answer within which it is taken back."""
 
 _SHORTEST_MARK = 6
 """Characters of the shortest mark that may follow a box, "####" and a digit."""
@@ -63,15 +54,15 @@ def find_answer(response: str, *, styles: Sequence[Style] = STYLES) -> Answer:
         if end < len(response):
             return Answer(None, end, end, None, ("unfinished_thinking",), "the response ends inside its thinking")
         return Answer(None, reason="nothing follows the thinking" if start else "the response is empty")
-    marked, cues = _last_mark(response, start, end, styles)
-    if marked is None:
-        return last_said(response, start, end, styles, cues)
-    if marked.text is None or not _is_taken_back(response, marked.end, end):
-        return marked
-    instead = last_said(response, marked.end, end, styles, Cues(response, marked.end, end))
+    answer, cues = _last_mark(response, start, end, styles)
+    if answer is None:
+        answer = last_said(response, start, end, styles, cues)
+    if answer.text is None or not is_taken_back(response, answer.end, end):
+        return answer
+    instead = last_said(response, answer.end, end, styles, Cues(response, answer.end, end))
     if instead.text is not None:
         return instead
-    return marked._replace(text=None, flags=("withdrawn",), reason="the answer was taken back")
+    return answer._replace(text=None, flags=("withdrawn",), reason="the answer was taken back")
 
 
 def _last_mark(text: str, start: int, end: int, styles: Sequence[Style]) -> tuple[Answer | None, Cues | None]:
@@ -98,8 +89,3 @@ def _behind(found: tuple[int, Answer]) -> tuple[int, Answer]:
     """Where a later mark may begin: behind this answer, or, if it is none, behind the mark's beginning."""
     at, answer = found
     return (at if answer.text is None else answer.end), answer
-
-
-def _is_taken_back(text: str, at: int, end: int) -> bool:
-    end = min(end, at + _TAKEN_BACK_WITHIN)
-    return end - at > 8 and _TAKEN_BACK.search(text[at:end].lower()) is not None

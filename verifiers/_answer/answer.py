@@ -26,7 +26,7 @@ class Answer(NamedTuple):
 
     text: what was answered, without the marks around it; None when there is no answer, and then ``reason`` says why.
     start, end: its span in the response. style: how it was marked. flags: what a verifier may want to know. The text is
-    the span's letter by letter, unless several boxes were joined or escapes of JSON undone.
+    the span's letter by letter, unless several guesses were joined ("3 or 4") or escapes of JSON undone.
     """
 
     text: str | None

@@ -11,7 +11,8 @@ from guerdon.verifiers._text import trim
 _OPENS = re.compile(r"\s{0,3}\{|[ \t]{0,3}([-+−]?(?:\.?\d\S{0,50}|\\[dt]?frac\{[^{}\n]{1,50}\}\{[^{}\n]{1,50}\}))")
 _JOINTS_LONGEST = 60
 _OR_WORDS = frozenset({"or", "oder", "ou", "или", "或"})
-_HEDGES = _OR_WORDS | {"maybe", "perhaps", "possibly", "alternatively", "either", "it", "is", "could", "might", "be"}
+_MAYBES = _OR_WORDS | {"maybe", "perhaps", "possibly", "alternatively", "could", "might", "may"}
+_HEDGES = _MAYBES | {"either", "it", "is", "be", "though", "although", "but", "also", "the", "answer"}
 _DRESS = frozenset({"text", "quad", "qquad", "mathrm", "textbf", "left", "right", "large"})
 _AND = frozenset({"and", "und", "et", "y", "e", "и", "as", "well"})
 _LABEL = re.compile(r"(?:\\?[A-Za-z]\w{0,9}(?:_\{\w{1,5}\})?|\([\w, ]{1,20}\)) ?= ?\$?\Z")
@@ -127,7 +128,7 @@ def _joint(gap: str) -> str | None:
     gap = _NOUNS.sub(r"\1", gap.lower(), count=1)
     words = [word for word in _WORD.findall(gap) if word not in _DRESS]
     signs = {sign for sign in gap if not (sign.isalpha() or sign.isspace())}
-    if _OR_WORDS.intersection(words) or _HEDGES.intersection(words[:1]):
+    if _MAYBES.intersection(words):
         return " or " if _HEDGES.issuperset(words) else None
     joined = bool(words or signs & set(",;&、，"))
     is_list = joined and _AND.issuperset(words) and signs <= set("$,;&()[]{}\\、，")

@@ -9,6 +9,9 @@ from guerdon.verifiers._answer.scan import backwards
 from guerdon.verifiers._numbers import NUMBER, number_span
 
 _JOINS_NUMBERS = frozenset({" and ", ", and ", " or ", ", or "})
+_HEDGES_NUMBERS = re.compile(
+    r",? or (?:maybe|possibly|perhaps) |[.;,]? (?:but )?(?:it|the answer) (?:could|might|may) also be ", re.IGNORECASE
+)
 _DIGIT = re.compile(r"\d")
 _RAISED = re.compile(r"(\d)\{?[\^_]")  # read from right to left
 _WITHIN_NUMBER = frozenset("0123456789.,/ eE+-^{}%\\")
@@ -19,7 +22,7 @@ _TOKEN = re.compile(
     r"|(?<![^\W\d_])[^\W\d_](?![^\W\d_])|(?<=\d)[a-z]{2,3}(?![a-z])"
     r"|\\[A-Za-z]+|<(?!<)(?<!<<)|>(?!>)(?<!>>)|[-+−*/^=()\[\]{}|!√×·÷²³°,:_≤≥≈]"
 )
-_OPERATORS = frozenset("+-−*/^=×·÷<>≤≥≈√|")
+_OPERATORS = frozenset("+-−*/^=×·÷<>≤≥≈√")
 _BEFORE = frozenset("+-−*/^√(×·÷[{:,|_")
 _AFTER = re.compile(
     r"[*^√²³/_]|!(?![\w!])|[^\W\d_](?![^\W\d_])|(?:pi|sqrt|sin|cos|log|ln)\b|\(| (?:[*/^×·÷+−<>≤]|- )|[,:]\d"
@@ -44,20 +47,24 @@ def last_number(text: str, start: int, end: int) -> Answer | None:
         formula = _formula_around(text, (begin, stop), start, end)
         if formula:
             return some("number", text, formula)
-    if begin >= 3 and text[begin - 3 : begin] in ("nd ", "or "):
-        begin = _first_of_list(text, start, begin)
+    if begin >= 3 and text[begin - 3 : begin] in ("nd ", "or ", "be ", "ly ", "ps "):
+        return _with_earlier(text, start, (begin, stop))
     return some("number", text, (begin, stop))
 
 
-def _first_of_list(text: str, start: int, begin: int) -> int:
-    """Where "3, 4 and 5" begins: none of them is the answer, all are."""
-    joins = _JOINS_NUMBERS
+def _with_earlier(text: str, start: int, number: Span) -> Answer:
+    """With the numbers before it in "3, 4 and 5" and "3, or possibly 4": none of them is the answer, all are."""
+    begin, joins = number[0], _JOINS_NUMBERS
     for match in backwards(NUMBER, text, start, begin):
         earlier = number_span(text, match)
-        if text[earlier[1] : begin] not in joins:
+        gap = text[earlier[1] : begin]
+        if begin == number[0] and _HEDGES_NUMBERS.fullmatch(gap):
+            both = f"{text[slice(*earlier)]} or {text[slice(*number)]}"
+            return Answer(both, earlier[0], number[1], "number", ("hedged",))
+        if gap not in joins:
             break
         begin, joins = earlier[0], _JOINS_NUMBERS | {", "}
-    return begin
+    return some("number", text, (begin, number[1]))
 
 
 def _last_match(text: str, start: int, end: int) -> re.Match[str] | None:
@@ -98,7 +105,7 @@ def _formula_around(text: str, number: Span, start: int, end: int) -> Span | Non
     signs = [text[slice(*token)] for token in tokens[first : last + 1]]
     if "=" in signs:
         first += len(signs) - signs[::-1].index("=")
-    elif "," in signs and (cut := _last_outer_comma(signs)) >= 0:
+    elif "," in signs and (cut := _last_outer_comma(signs[: inside[0] - first])) >= 0:
         first += cut + 1
     if first > inside[0]:
         return None

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from guerdon.verifiers._answer.answer import Answer, Span, Style, some
 from guerdon.verifiers._answer.cues import Cues
+from guerdon.verifiers._answer.doubts import gives_up_near, rejected_from, with_second_guess
 from guerdon.verifiers._answer.formulas import last_formula
 from guerdon.verifiers._answer.prose import last_number
 from guerdon.verifiers._answer.scan import end_of, nonempty
@@ -30,35 +31,30 @@ _CLAUSE = re.compile(
     r"| \((?=(?:since|because|as|i\.e|rounded|which|that is|approx|about|see|from|by|not)\b)",
 )
 _MATHEMATICS_FOLLOWS = re.compile(r"[\s*_:：]{0,9}[-+−$\\(\[{\d√π]|[\s*_:：]{0,9}[A-J]\b")
-_GIVES_UP = re.compile(
-    r"(?:(?:could|can) ?(?:not|n't)|unable to|not able to) (?:be )?(?:determine|find|solve|compute|answer|tell)"
-    r"|do(?: not|n't) know\b|rules? (?:it|this|that|them) out\b"
-)
-_GIVES_UP_NEAR = 300
 
 
 def last_said(text: str, start: int, end: int, styles: Sequence[Style], cues: Cues | None) -> Answer:
     if cues and "phrase" in styles and (found := phrase(text, start, end, cues)):
-        return found
-    number = last_number(text, start, end) if "number" in styles else None
-    formula = last_formula(text, number.start if number else start, start, end) if "formula" in styles else None
-    # the later one; a number inside a formula is only a part of it
-    said = formula if formula and (number is None or number.start < formula.end) else number
+        return with_second_guess(text, found, end)
+    said = _mention(text, start, end, styles)
     if said is None:
         return Answer(None, reason="no answer found")
-    near = text[max(start, said.start - _GIVES_UP_NEAR) : min(end, said.end + _GIVES_UP_NEAR)]
-    if _may_give_up(near) and _GIVES_UP.search(near):
-        return said._replace(text=None, flags=("rejected",), reason="the response gives up or rejects what it mentions")
-    return said
+    rejected = rejected_from(text, said, start, end)
+    if rejected is not None:
+        instead = _mention(text, start, rejected, styles)  # "so 7, not 12"
+        if instead and instead.end >= rejected - 1:
+            return instead
+    if rejected is not None or gives_up_near(text, said, start, end):
+        reason = "the response gives up or rejects what it mentions"
+        return said._replace(text=None, flags=("rejected",), reason=reason)
+    return with_second_guess(text, said, end)
 
 
-def _may_give_up(near: str) -> bool:
-    """Whether the pattern can match: looking for a word is many times faster."""
-    if "not" in near and (
-        "cannot" in near or "could not" in near or "can not" in near or "not able" in near or "do not know" in near
-    ):
-        return True
-    return ("'" in near and "n't" in near) or "unable" in near or (" out" in near and "rule" in near)
+def _mention(text: str, start: int, end: int, styles: Sequence[Style]) -> Answer | None:
+    """The last formula or number, whichever is later; a number inside a formula is only a part of it."""
+    number = last_number(text, start, end) if "number" in styles else None
+    formula = last_formula(text, number.start if number else start, start, end) if "formula" in styles else None
+    return formula if formula and (number is None or number.start < formula.end) else number
 
 
 def phrase(text: str, start: int, end: int, cues: Cues) -> Answer | None:
