@@ -19,7 +19,7 @@ from guerdon.rewards.errors import UsageError
 from guerdon.rewards.types import Score
 from guerdon.verifiers._answer import STYLES, Style, find_answer
 from guerdon.verifiers._math import policies as words
-from guerdon.verifiers._math.decide import Asked, Found, decide, shown
+from guerdon.verifiers._math.decide import Asked, Found, decide, shown, unread_reason
 from guerdon.verifiers._math.policies import allowed_tolerance, policy_of
 from guerdon.verifiers._math.references import reference_texts
 
@@ -119,6 +119,9 @@ def verify(
         return Score.unscored(f"the reference is no answer: {reference!r:.80}", status="not_applicable")
     answer = find_answer(response, styles=styles)
     if answer.text is None:
+        unread = [unread_reason(text) for text in references]
+        if all(unread) and unread[0]:
+            return Score.unscored(unread[0][0], answer.details(stage="unread"), status=unread[0][1])
         return Score(0.0, answer.reason, answer.details(stage="no answer", ms=_since(started)))
     found = _first_right(answer.text, references, asked)
     details = answer.details(kind=found.kind, stage=found.stage, ms=_since(started))

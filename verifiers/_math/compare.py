@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from guerdon.verifiers._math.decision import Decision
+from guerdon.verifiers._math.decision import CannotTellError, Decision
 from guerdon.verifiers._math.judging import Ask, Rule, equal, in_any_order, unequal
 from guerdon.verifiers._math.listings import list_rule
 from guerdon.verifiers._math.measured import measured_rule
@@ -27,7 +27,10 @@ def compare(answer: Node, reference: Node, policy: Policy, deadline: float | Non
     a, b = spread(answer), spread(reference)
     if a is None or b is None:
         return Decision(None, "plus-minus", "too many signs ±", status="refused")
-    return _Comparison(policy, deadline).same(a, b)
+    try:
+        return _Comparison(policy, deadline).same(a, b)
+    except CannotTellError as reason:
+        return reason.decision("undecided")
 
 
 @dataclass(frozen=True, slots=True)

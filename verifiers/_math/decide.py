@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from guerdon.rewards.types import Status
+from guerdon.verifiers._answer.sentences import mathematics_in
 from guerdon.verifiers._math import fast
 from guerdon.verifiers._math.choices import read_choice, same_choice
 from guerdon.verifiers._math.compare import compare
@@ -20,12 +21,19 @@ from guerdon.verifiers._math.compiled import DECIDED, Compiled, keep_decision, r
 from guerdon.verifiers._math.decision import Decision
 from guerdon.verifiers._math.judging import equal, unequal
 from guerdon.verifiers._math.policies import Policy
-from guerdon.verifiers._math.tree import Number
+from guerdon.verifiers._math.tree import Number, Text
 from guerdon.verifiers._math.writer import write
 from guerdon.verifiers._text import normal
 from guerdon.verifiers.choice import option_texts
 
 _LONGEST_SHOWN = 400
+_LIMITS = re.compile(
+    r"\b(?:not?|never|neither|nor|or|least|most|less|more|fewer|greater|than|between|above|below|over|under|except"
+    r"|about|around|almost|nearly|roughly|approximately|if|unless|maybe|perhaps|possibly)\b|n't\b",
+    re.IGNORECASE,
+)
+"""Words that make another statement of the number beside them."""
+_SAYS = re.compile(r"\b(?:is|are|was|were|be|equals|gives|get)\b|[=:]", re.IGNORECASE)
 _ZERO = Number(Fraction(0))
 _INTEGER = re.compile(r"[-+]?\d{1,30}")
 
@@ -68,7 +76,7 @@ def decide(answer: str, reference: str, asked: Asked) -> Found:
         elif known.node is None:
             return Found(None, "unread", "unread", f"the reference cannot be read: {known.reason}", known.status)
         else:
-            decision = _compared(read_answer, known, asked)
+            decision = _compared(_of_sentence(read_answer, answer, known), known, asked)
     keep_decision(key, decision, answer, reference, *options.values())
     return _found(decision, _kind(reference, asked.policy))
 
@@ -76,6 +84,18 @@ def decide(answer: str, reference: str, asked: Asked) -> Found:
 def _same_text(answer: str, reference: str) -> bool:
     """What cannot be read is still equal to itself."""
     return normal(answer, ignore_case=False) == normal(reference, ignore_case=False)
+
+
+def _of_sentence(answer: Compiled, text: str, reference: Compiled) -> Compiled:
+    """What a sentence gives as its result, where the reference is mathematics: "the largest n is 34"."""
+    if isinstance(reference.node, Text) or not (answer.node is None or isinstance(answer.node, Text)):
+        return answer
+    said = mathematics_in(text)
+    if said is None:
+        return answer
+    before, _, after = text.rpartition(said)
+    closest = _SAYS.split(before)[-1]  # "below 50 is 34" says 34, and "is below 34" does not
+    return answer if _LIMITS.search(f"{closest} {after}") else read(said, keep=False)
 
 
 def _compared(answer: Compiled, reference: Compiled, asked: Asked) -> Decision:
@@ -134,6 +154,12 @@ def _by_choice(answer: str, reference: str, options: Mapping[str, str], asked: A
     if normal(sides[0]) == normal(sides[1]):
         return equal("choice", "the right option's text")
     return _compared(read(sides[0], keep=False), read(sides[1], keep=False), asked)
+
+
+def unread_reason(reference: str) -> tuple[str, Status] | None:
+    """Why a reference cannot be read, and the status of a sample that has it; None if it can."""
+    known = read(reference, keep=True)
+    return None if known.node is not None else (f"the reference cannot be read: {known.reason}", known.status)
 
 
 def shown(text: str) -> str:

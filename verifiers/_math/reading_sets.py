@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from guerdon.verifiers._math.identity import order
 from guerdon.verifiers._math.labels import is_name
@@ -106,9 +106,9 @@ class _Reader:
             raise _NoSetError
         inner = _Reader(self.solve, True, self.deadline)  # in a union, (1, 2) is an interval
         parts = [inner.read(part)[1] for part in node.parts]
-        line = self.line
-        combine = {"union": line.union, "intersection": line.intersection, "difference": line.difference}
-        return reduce(combine[node.kind], parts)
+        if node.kind == "union":
+            return self.line.union(*parts)
+        return reduce(self.line.intersection if node.kind == "intersection" else self.line.difference, parts)
 
     def _builder(self, node: SetBuilder) -> RealSet:
         conditions = list(node.conditions)
@@ -133,7 +133,7 @@ class _Reader:
         sets = [part for _, part in parts]
         found = reduce(self.line.intersection, sets)
         if node.joint == "or" or found.is_empty:
-            found = reduce(self.line.union, sets)
+            found = self.line.union(*sets)
         return next(iter(names), None), found
 
     def _relation(self, node: Relation) -> Read:
@@ -160,7 +160,7 @@ class _Reader:
         if len(node.signs) != 2 or not (rising or set(node.signs) <= {">", ">="}):
             return None
         low, name, high = node.sides if rising else node.sides[::-1]
-        if not (is_scalar(low) and is_scalar(high) and is_name(name, Listing((low, high)))):
+        if not (is_scalar(low) and is_scalar(high) and is_name(name, Listing((low, high)))) or _is_distance(name):
             return None
         if low == _BELOW or high == _INFINITY:
             return None
@@ -190,7 +190,7 @@ class _Reader:
             left, sign, right = right, _MIRRORED[sign], left
         if not is_name(left, right) or right in (_INFINITY, _BELOW):
             raise _NoSetError
-        if isinstance(left, Call) and left.name == "abs" and isinstance(left.arguments[0], Symbol):
+        if _is_distance(left):
             return left.arguments[0], self._distance(sign, right)
         if sign in ("=", "!="):
             point = self.line.finite((right,))
@@ -213,6 +213,11 @@ def _bounds(left: Node, right: Node) -> bool:
     """In a < x, x is what is bounded."""
     usual = [isinstance(side, Symbol) and side.name in _VARIABLES for side in (left, right)]
     return usual == [False, True]
+
+
+def _is_distance(node: Node) -> TypeGuard[Call]:
+    """|x|, but not the length |AB|."""
+    return isinstance(node, Call) and node.name == "abs" and isinstance(node.arguments[0], Symbol)
 
 
 def _positive(node: Node, deadline: float | None) -> bool:

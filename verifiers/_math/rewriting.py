@@ -19,7 +19,7 @@ def kinds_in(node: Node) -> frozenset[type[Node]]:
         part = waiting.pop()
         kind = type(part)
         found.add(kind)
-        for name in _PARTS.get(kind) or _parts_of(kind):
+        for name in _PARTS[kind] if kind in _PARTS else _parts_of(kind):
             value = getattr(part, name)
             if type(value) is not tuple:
                 if value is not None:

@@ -85,6 +85,8 @@ def test_a_distance_from_zero_is_an_interval(same: Same) -> None:
     assert same(r"|x| \ge 2", r"x \le -2 \text{ or } x \ge 2") is True
     assert same("|x| < 3", "x < 3") is False
     assert same("|x| < 3", "|x| > 3") is False
+    assert same(r"1 \le |z| \le \frac{3}{2}", r"[-1.5, -1] \cup [1, 1.5]") is True
+    assert same("0 < f(x) < 1", "(0, 1)") is True
 
 
 def test_a_described_set_of_integers_is_its_elements(same: Same) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import time
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -37,7 +38,7 @@ def test_a_reference_that_holds_no_answer_is_not_the_response_s_fault(reference:
 
 @pytest.mark.parametrize("reference", [r"\frac{1}{", "3 +", "(1, 2", r"\foo{3}"])
 def test_a_reference_that_cannot_be_read_gives_no_verdict_of_either_kind(reference: str) -> None:
-    for response in (r"\boxed{42}", r"\boxed{x+1}", r"\boxed{\text{no idea}}"):
+    for response in (r"\boxed{42}", r"\boxed{x+1}", r"\boxed{\text{no idea}}", "", r"\boxed{}", r"\boxed{\frac{"):
         score = verify(response, reference)
         assert (score.value, score.status) == (None, "not_applicable")
         assert "reference cannot be read" in score.reason
@@ -75,6 +76,39 @@ def test_a_response_without_the_answer_is_wrong_with_a_reason(response: str) -> 
     score = verify(response, "42")
     assert (score.value, score.status) == (0, "ok")
     assert score.reason
+
+
+@pytest.mark.parametrize(
+    ("sentence", "right"),
+    [
+        ("The largest n below 50 is 34", 1),
+        ("The largest n below 50 is 35", 0),
+        ("It is at least 34", 0),
+        ("It is not 34", 0),
+        ("It is 34 or more", 0),
+        ("It is less than 34", 0),
+        ("It is between 34 and 36", 0),
+    ],
+)
+def test_a_sentence_gives_its_result_unless_it_says_something_else(sentence: str, right: int) -> None:
+    assert verify(f"<answer>{sentence}</answer>", "34").value == right
+    assert verify(rf"\boxed{{\text{{{sentence}}}}}", "34").value == right
+
+
+@pytest.mark.parametrize(
+    "answer", ["-[0,1)", r"\text{AZ}2A", r"\begin{pmatrix}1&1\\1&0\end{pmatrix}^{1000000000}", "9^{9^{9^9}}"]
+)
+def test_an_answer_that_has_no_value_or_too_large_a_one_is_wrong(answer: str) -> None:
+    score = verify(rf"\boxed{{{answer}}}", "1")
+    assert (score.value, score.status) == (0, "ok")
+
+
+def test_an_answer_of_many_pieces_costs_no_more_than_the_limit() -> None:
+    pieces = r" \cup ".join(f"({n},{n + 1})" for n in range(400))
+    start = time.process_time()
+    assert verify(rf"\boxed{{{pieces}}}", "7").value == 0
+    assert verify(rf"\boxed{{{pieces}}}", "(0, 400)").value == 0
+    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize(
