@@ -28,12 +28,10 @@ _SLOW_BITS = 2_048  # of a denominator, from which on a sum of fractions takes l
 
 @rule(Number)
 def _number(node: Number, scope: Scope) -> Value:
-    value = node.value
-    if value.denominator == 1:
-        return value.numerator
     if node.digits >= AGREEING_DIGITS:
         scope.met |= MET_DIGITS
-    return value
+    value = node.value
+    return value.numerator if value.denominator == 1 else value
 
 
 @rule(Based)

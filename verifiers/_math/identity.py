@@ -30,7 +30,7 @@ from guerdon.verifiers._math.forms import canonical, minus, over
 from guerdon.verifiers._math.giants import differ
 from guerdon.verifiers._math.points import same_at_points
 from guerdon.verifiers._math.polynomials import polynomial, same_rational_function
-from guerdon.verifiers._math.structure import exact, free_symbols, is_closed, substitute
+from guerdon.verifiers._math.structure import exact, free_symbols, is_closed, substitute, ungrouped
 from guerdon.verifiers._math.survey import Survey, Traits
 from guerdon.verifiers._math.tree import (
     Apply,
@@ -115,6 +115,8 @@ def _by_value(a: Node, b: Node, deadline: float | None) -> Decision:
     degree = both.take(a)
     key, both.key = both.key, 0
     other = both.take(b)
+    if both.traits & Traits.GROUPED:
+        return _by_value(ungrouped(a), ungrouped(b), deadline)
     both.key = (both.key + key) % 2**64  # the same for (b, a)
     if degree >= 0 and other >= 0:
         equal = same_rational_function(a, b, degree + other, both.symbols, both.key, deadline)

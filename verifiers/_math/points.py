@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
+from itertools import chain
 
 from guerdon.verifiers._math.closed import MAX_PRECISION, PRECISION, Reading, compare
 from guerdon.verifiers._math.decision import Decision, InexactError, OversizeError, UndefinedError, VagueError
@@ -19,6 +20,7 @@ from guerdon.verifiers._math.evaluate import evaluate
 from guerdon.verifiers._math.sampling import ONE, Point, integer_points, points
 from guerdon.verifiers._math.scope import Value, check_time
 from guerdon.verifiers._math.survey import Survey, Traits
+from guerdon.verifiers._math.switches import points_between
 from guerdon.verifiers._math.tree import Node
 
 ENOUGH = 3
@@ -46,7 +48,10 @@ def _same_in(a: Node, b: Node, both: Survey, reading: Reading, *, real: bool) ->
     smooth = not whole and not both.traits & Traits.PIECEWISE
     draws = Draws(both.key)
     trial = _Trial(a, b, reading)
-    found = trial.run(points(names, whole, literals, draws, counting=counting), draws, real=real, smooth=smooth)
+    candidates = points(names, whole, literals, draws, counting=counting)
+    if not smooth and not whole:
+        candidates = chain(candidates, points_between((a, b), names, draws))
+    found = trial.run(candidates, draws, real=real, smooth=smooth)
     if found is None and len(whole) < len(names):  # they may have values at integers only
         found = trial.run(integer_points(names, draws, counting=counting), draws, real=real, smooth=False)
     if found is None and real:

@@ -13,16 +13,13 @@ from guerdon.verifiers._math.evaluate import evaluate
 from guerdon.verifiers._math.exact import Gaussian
 from guerdon.verifiers._math.scope import Scope
 from guerdon.verifiers._math.survey import Survey, Traits
-from guerdon.verifiers._math.tree import (
-    Binder,
-    Node,
-    Symbol,
-)
+from guerdon.verifiers._math.tree import Binder, Brackets, Node, Symbol
 
 
 def free_symbols(node: Node) -> frozenset[str]:
     """The names of the symbols that are not bound by a sum, product, integral or limit.
 
+    >>> from guerdon.verifiers._math.tree import Number
     >>> k, n = Symbol("k"), Symbol("n")
     >>> free_symbols(Binder("sum", k, "k", Number(Fraction(1)), n))
     frozenset({'n'})
@@ -42,6 +39,7 @@ def is_closed(node: Node) -> bool:
 def exact(node: Node) -> Fraction | None:
     """The rational number that a tree is, if exact arithmetic within the limits of ``size`` finds one.
 
+    >>> from guerdon.verifiers._math.tree import Number, Power
     >>> exact(Power(Number(Fraction(4)), Number(Fraction(-1, 2))))
     Fraction(1, 2)
     """
@@ -55,6 +53,7 @@ def exact(node: Node) -> Fraction | None:
 def substitute(node: Node, values: Mapping[str, Node]) -> Node:
     """The tree with trees in the place of free symbols; a bound variable that would catch one is renamed.
 
+    >>> from guerdon.verifiers._math.tree import Number
     >>> substitute(Symbol("x"), {"x": Number(Fraction(2))})
     Number(value=Fraction(2, 1), digits=0)
     """
@@ -66,6 +65,20 @@ def substitute(node: Node, values: Mapping[str, Node]) -> Node:
     if all(changed[name] is getattr(node, name) for name in changed):
         return node
     return replace(node, **changed)
+
+
+def ungrouped(node: Node) -> Node:
+    """The tree without square brackets around one value, which only group it where they stand inside of another."""
+    if isinstance(node, Brackets) and len(node.items) == 1:
+        return ungrouped(node.items[0])
+    changed = {part.name: _ungrouped_part(getattr(node, part.name)) for part in fields(node)}
+    return replace(node, **changed)
+
+
+def _ungrouped_part(part: Any) -> Any:
+    if isinstance(part, Node):
+        return ungrouped(part)
+    return tuple(map(_ungrouped_part, part)) if isinstance(part, tuple) else part
 
 
 def _mapped(part: Any, values: Mapping[str, Node]) -> Any:

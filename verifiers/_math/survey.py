@@ -13,6 +13,7 @@ from guerdon.verifiers._math.tree import (
     Apply,
     Based,
     Binder,
+    Brackets,
     Call,
     Constant,
     Node,
@@ -36,6 +37,7 @@ class Traits(IntFlag):
     STEPS = auto()  # floor, ceil, frac, mod: constant between jumps
     COUNTING = auto()  # factorial, binomial: meant for natural numbers
     UNKNOWN = auto()  # an unknown function
+    GROUPED = auto()  # one value in square brackets
 
 
 NOT_RATIONAL = -1
@@ -73,8 +75,8 @@ class Survey:
         self.key = (self.key * _FACTOR + above) & _MASK
         if below != 1:
             self.key = (self.key * _FACTOR + below) & _MASK
-            if node.digits >= AGREEING_DIGITS:
-                self.traits |= _DIGITS
+        if node.digits >= AGREEING_DIGITS:
+            self.traits |= _DIGITS
         self.literals.append(value)
         return 0
 
@@ -157,6 +159,8 @@ class Survey:
             self.met.append("")  # its value may be anything, like a symbol's
             self.key = (self.key * _FACTOR + crc32(node.name.encode())) & _MASK
             self.traits |= Traits.UNKNOWN
+        elif isinstance(node, Brackets) and len(node.items) == 1:
+            self.traits |= Traits.GROUPED
         elif not isinstance(node, Based):
             self.traits |= _PIECEWISE
 
