@@ -13,11 +13,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from guerdon.rewards import tree_attention
 from guerdon.rewards.errors import UsageError
 from guerdon.rewards.packing import Batch, Ids, Tree, collate, plain, share_prefix
 
-# Trees need an attention that takes an explicit (b, 1, t, t) mask.
-_MASKED_ATTENTION = ("sdpa", "eager")
+# Trees need an attention of our own, or one that takes an explicit (b, 1, t, t) mask.
+_MASKED_ATTENTION = (tree_attention.NAME, "sdpa", "eager")
 
 
 class RewardNet(nn.Module):
@@ -30,6 +31,7 @@ class RewardNet(nn.Module):
         super().__init__()
         self.model = model
         self.causal = isinstance(getattr(self.classifier, "score", None), nn.Module)
+        self._dense = not (self.causal and tree_attention.install(self.classifier))
 
     @property
     def classifier(self) -> Any:
@@ -53,7 +55,9 @@ class RewardNet(nn.Module):
 
     def collate(self, trees: list[Tree], *, left: bool = False) -> Batch:
         """The trees as tensors on this model's device. Encoders are padded on the right whatever is asked."""
-        return collate(trees, pad_id=self.pad_id, left=left and self.causal, dtype=self.dtype).to(self.device)
+        left = left and self.causal
+        batch = collate(trees, pad_id=self.pad_id, left=left, dense=self._dense, dtype=self.dtype)
+        return batch.to(self.device)
 
     def forward(self, batch: Batch) -> Tensor:
         if not self.causal:

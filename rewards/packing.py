@@ -35,8 +35,9 @@ class Tree:
 class Batch:
     """The tensors of one forward over b rows of t positions, and where its n scores are read.
 
-    input_ids, position_ids: (b, t) int64. attention_mask: (b, t) int64 for plain rows (1 = real), or (b, 1, t, t) float
-    to be added to attention logits when a row is a tree (0 = sees, a very negative number = does not).
+    input_ids, position_ids: (b, t) int64. attention_mask: (b, t) int64 for plain rows (1 = real). When a row is a tree,
+    (b, 1, 1, t) int64, the branch of each token (tree_attention), or, for models that cannot read that, (b, 1, t, t)
+    float to be added to attention logits (0 = sees, a very negative number = does not).
     rows, columns: (n,) int64, the position of each score's last token, in the order of the trees and their branches.
     """
 
@@ -86,8 +87,18 @@ def plan(lengths: Sequence[int], budget: int) -> list[list[int]]:
     return groups
 
 
-def collate(trees: Sequence[Tree], *, pad_id: int, left: bool = False, dtype: torch.dtype = torch.float32) -> Batch:
-    """Trees as one padded batch. left: pad on the left (scores do not change; for comparison with other engines)."""
+def collate(
+    trees: Sequence[Tree],
+    *,
+    pad_id: int,
+    left: bool = False,
+    dense: bool = True,
+    dtype: torch.dtype = torch.float32,
+) -> Batch:
+    """Trees as one padded batch. left: pad on the left (scores do not change; for comparison with other engines).
+
+    dense: write who sees whom as a matrix rather than as the branch of each token.
+    """
     width = max(tree.length for tree in trees)
     ids = torch.full((len(trees), width), pad_id, dtype=torch.long)
     positions = torch.zeros((len(trees), width), dtype=torch.long)
@@ -105,7 +116,8 @@ def collate(trees: Sequence[Tree], *, pad_id: int, left: bool = False, dtype: to
             rows.append(row)
             columns.append(end - 1)
     if any(len(tree.branches) > 1 for tree in trees):
-        mask = _tree_mask(trees, width, left=left, dtype=dtype)
+        branches = _branches(trees, width, left=left)
+        mask = _dense(branches, dtype) if dense else branches[:, None, None, :]
     return Batch(ids, mask, positions, torch.tensor(rows), torch.tensor(columns))
 
 
@@ -119,20 +131,24 @@ def _positions(tree: Tree) -> Tensor:
     return torch.cat(parts)
 
 
-def _tree_mask(trees: Sequence[Tree], width: int, *, left: bool, dtype: torch.dtype) -> Tensor:
-    """Additive (b, 1, t, t): a token sees its own prefix and the earlier tokens of its own branch."""
-    sees = torch.zeros((len(trees), width, width), dtype=torch.bool)
+def _branches(trees: Sequence[Tree], width: int, *, left: bool) -> Tensor:
+    """(b, t): which branch of its tree each token is of; -1 is padding, 0 the prefix."""
+    branches = torch.full((len(trees), width), -1)
     for row, tree in enumerate(trees):
         start = width - tree.length if left else 0
-        branch_of = torch.full((width,), -1)  # -1 is padding, 0 the prefix, 1.. the branches
         edge = start + len(tree.prefix)
-        branch_of[start:edge] = 0
+        branches[row, start:edge] = 0
         for number, branch in enumerate(tree.branches, start=1):
-            branch_of[edge : edge + len(branch)] = number
+            branches[row, edge : edge + len(branch)] = number
             edge += len(branch)
-        same = branch_of[:, None] == branch_of[None, :]
-        prefix = branch_of[None, :] == 0
-        sees[row] = (same | prefix) & (branch_of[:, None] >= 0)
+    return branches
+
+
+def _dense(branches: Tensor, dtype: torch.dtype) -> Tensor:
+    """Additive (b, 1, t, t): a token sees its own prefix and the earlier tokens of its own branch."""
+    width = branches.shape[1]
+    same = branches[:, :, None] == branches[:, None, :]
+    sees = (same | (branches[:, None, :] == 0)) & (branches[:, :, None] >= 0)
     sees &= torch.ones((width, width), dtype=torch.bool).tril()
     # A padding position sees itself: a row of softmax over nothing would be NaN and spread through the layer.
     sees |= torch.eye(width, dtype=torch.bool)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-Ids = Sequence[int]
+Ids = tuple[int, ...]
 
 MIN_SHARED = 16
 """Tokens of a common beginning below which nothing is shared: a template's first tokens are the same for everybody."""
