@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from guerdon.rewards.types import Status
 from guerdon.verifiers._answer.sentences import mathematics_in
@@ -38,18 +38,16 @@ _ZERO = Number(Fraction(0))
 _INTEGER = re.compile(r"[-+]?\d{1,30}")
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """Everything that a verdict depends on besides the two texts. time_limit: seconds."""
 
     policy: Policy
     time_limit: float = 0.5
     prompt: str = ""
-    meta: Mapping[str, Any] = field(default_factory=dict)
+    meta: Mapping[str, Any] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """equal: None if it could not be told, and then status says why. kind: of the reference. stage: what decided."""
 
     equal: bool | None
