@@ -76,6 +76,9 @@ class FrozenDict(Mapping[str, Any]):
     _items: dict[str, Any]
 
 
+_NOTHING = FrozenDict()
+
+
 def freeze(value: Any) -> Any:
     """Lists become tuples and mappings ``FrozenDict``, all the way down; everything else is kept as it is."""
     kind = type(value)
@@ -155,17 +158,22 @@ class Sample:
     response: Text
     reference: Any = None
     group: str | None = None
-    meta: Mapping[str, Any] = field(default_factory=FrozenDict)
+    meta: Mapping[str, Any] = _NOTHING
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "prompt", _checked_text(self.prompt, "prompt"))
-        object.__setattr__(self, "response", _checked_text(self.response, "response"))
-        object.__setattr__(self, "reference", freeze(self.reference))
+        # what is frozen already is left alone: a sample is made for every verdict
+        if not isinstance(self.prompt, str):
+            object.__setattr__(self, "prompt", _checked_text(self.prompt, "prompt"))
+        if not isinstance(self.response, str):
+            object.__setattr__(self, "response", _checked_text(self.response, "response"))
+        if type(self.reference) not in _ATOMS:
+            object.__setattr__(self, "reference", freeze(self.reference))
         if self.group is not None and not isinstance(self.group, str):
             raise UsageError(f"group must be a string or None, got {type(self.group).__name__}: {self.group!r:.80}")
-        if not isinstance(self.meta, Mapping):
-            raise UsageError(f"meta must be a mapping, got {type(self.meta).__name__}: {self.meta!r:.80}")
-        object.__setattr__(self, "meta", freeze(self.meta))
+        if type(self.meta) is not FrozenDict:
+            if not isinstance(self.meta, Mapping):
+                raise UsageError(f"meta must be a mapping, got {type(self.meta).__name__}: {self.meta!r:.80}")
+            object.__setattr__(self, "meta", freeze(self.meta))
 
     @property
     def response_text(self) -> str:
@@ -192,7 +200,7 @@ class Score:
 
     value: float | None
     reason: str = ""
-    details: Mapping[str, Any] = field(default_factory=FrozenDict)
+    details: Mapping[str, Any] = _NOTHING
     status: Status = "ok"
 
     def __post_init__(self) -> None:
@@ -209,7 +217,8 @@ class Score:
             )
         if self.value is None and not self.reason:
             raise UsageError("an unscored sample needs a reason")
-        object.__setattr__(self, "details", freeze(self.details))
+        if type(self.details) is not FrozenDict:
+            object.__setattr__(self, "details", freeze(self.details))
 
     @classmethod
     def unscored(cls, reason: str, details: Mapping[str, Any] | None = None, *, status: Status = "abstained") -> Score:
