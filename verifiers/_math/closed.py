@@ -30,6 +30,8 @@ from guerdon.verifiers._math.tree import Node
 
 PRECISION = 512
 MAX_PRECISION = 8_192
+UNDEFINED = "undefined"
+"""The stage of a value that does not exist, or divides by what is zero to 512 bits: it equals no other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +79,7 @@ def _same_number(a: Node, b: Node, reading: Reading) -> tuple[Decision, int]:
             x, why_x = _value(a, scope)
             y, why_y = _value(b, scope)
             if why_x is not None or why_y is not None:
-                vague = isinstance(why_x, VagueError) or isinstance(why_y, VagueError)
-                stage = f"numeric-{precision}" if vague else "exact"
-                return Decision(False, stage, f"undefined: {why_x or why_y}"), scope.met
+                return Decision(False, UNDEFINED, str(why_x or why_y)), scope.met
             found = compare(x, y, scope)
         if found is not None:
             return found, scope.met

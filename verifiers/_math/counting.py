@@ -1,115 +1,108 @@
-"""Functions of integers: factorials and binomial coefficients, common divisors and multiples, the totient.
+r"""Chosen and arranged: C(n,k), C_n^k, {}_nC_k, P_5^2; and other capitals in front of a bracket.
 
-The former are continued by the gamma function; a binomial coefficient is 0 outside of its triangle.
+Two numbers of which the first is smaller make a point: C(1,2). P(n,k) with the letters n, k or r are permutations, any
+other P in front of two values is a point, and of a statement a probability.
 """
+
+
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from fractions import Fraction
-from typing import Any
-
-from guerdon.verifiers._math import exact
-from guerdon.verifiers._math.decision import InexactError, OversizeError, UndefinedError
-from guerdon.verifiers._math.scope import EXACT, Scope, Value
-from guerdon.verifiers._math.size import check_bits
+from guerdon.verifiers._math.literals import literal
+from guerdon.verifiers._math.naming import LONGEST_NAME, read_arguments, symbol
+from guerdon.verifiers._math.powers import read_argument
+from guerdon.verifiers._math.reader import HEADS, Reader, head
+from guerdon.verifiers._math.tree import Apply, Call, Node
 
 
-def _by_gamma(rule: Callable[..., Value]) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
-    """Take the exact rule where it gives a value, and the one by gamma functions where it does not."""
-
-    def with_exact(exactly: Callable[..., Value]) -> Callable[..., Value]:
-        def either(scope: Scope, *arguments: Value) -> Value:
-            if all(type(argument) in (int, Fraction) for argument in arguments):
-                try:
-                    return exactly(*arguments)
-                except (InexactError, OversizeError):
-                    if scope.field is None:
-                        raise
-            balls = [scope.ball(argument) for argument in arguments]
-            if scope.tracks:
-                for ball in balls:
-                    scope.note(ball)
-            return rule(scope, *balls)
-
-        return either
-
-    return with_exact
+def counted(r: Reader, letter: str, below: str) -> Node | None:
+    """``C_n^k`` and ``P_5^2``: chosen or arranged k of n."""
+    if letter not in ("C", "P", "A") or r.tokens[r.at] != "^":
+        return None
+    above = r.tokens[r.at + 1]
+    width = 2
+    if above == "{":
+        above, width = r.tokens[r.at + 2], 4
+        if r.tokens[r.at + 3] != "}":
+            return None
+    both_numbers = below.isdigit() and above.isdigit() and len(below + above) < 9 and int(below) >= int(above)
+    if not (
+        both_numbers or (letter == "C" and below in ("n", "m", "N") and (above.isdigit() or above in ("k", "r", "m")))
+    ):
+        return None
+    r.at += width
+    return Call("binomial" if letter == "C" else "permutations", (_name_or_number(below), _name_or_number(above)))
 
 
-def _gamma(scope: Scope, x: Any, name: str = "gamma") -> Value:
-    return scope.balls().unary(name, x, real=scope.real)
+def _name_or_number(text: str) -> Node:
+    return literal(text) if text.isdigit() else symbol(text)
 
 
-def _factorial_by_gamma(scope: Scope, n: Any) -> Value:
-    return _gamma(scope, n + scope.ball(1))
+def called(r: Reader, name: str) -> Node | None:
+    """C(n,k), P(n,k), φ(10): None, with nothing passed, where the bracket is a factor or a point."""
+    if name not in ("C", "P", "phi", "Gamma", "zeta"):
+        return None
+    start, tokens = r.at, r.tokens
+    if name == "Gamma":
+        return Call("gamma", read_arguments(r))
+    if name == "P" and (given := _conditional(r)) is not None:
+        return given
+    if name == "zeta" or (name == "P" and _holds_relation(tokens, start)):
+        return Apply(name, read_arguments(r))
+    if name == "phi":
+        if (tokens[start + 1].isdigit() or tokens[start + 1] == "n") and tokens[start + 2] == ")":
+            return Call("phi", read_arguments(r))
+        return Apply("phi", read_arguments(r))
+    if not _two_short_arguments(tokens, start):
+        return None
+    first, second = tokens[start + 1], tokens[start + 3]
+    if name == "P" and not (first in ("n", "m") or second in ("k", "r")):
+        return None
+    if first.isdigit() and second.isdigit() and len(first + second) < 12 and int(first) < int(second):
+        return None  # C(1,2) is a point
+    return Call("binomial" if name == "C" else "permutations", read_arguments(r))
 
 
-def _binomial_by_gamma(scope: Scope, n: Any, k: Any) -> Value:
-    one = scope.ball(1)
-    return _gamma(scope, n + one) * _gamma(scope, k + one, "rgamma") * _gamma(scope, n + -k + one, "rgamma")
+def _conditional(r: Reader) -> Node | None:
+    """P(A | B), the function "P given" of both; None, with nothing passed, if there is no bar."""
+    ends = r.tokens.index(")", r.at) if ")" in r.tokens[r.at : r.at + LONGEST_NAME] else r.at
+    if sum(token in ("|", "\\mid") for token in r.tokens[r.at : ends]) != 1:
+        return None
+    r.at += 1
+    before, r.opens = r.opens, "\\{"  # where a bar closes what stands before it
+    event = HEADS["item"](r, "")
+    r.at += 1
+    condition = HEADS["item"](r, "")
+    r.expect(")", "a bracket")
+    r.opens = before
+    return Apply("P given", (event, condition))
 
 
-def _permutations_by_gamma(scope: Scope, n: Any, k: Any) -> Value:
-    one = scope.ball(1)
-    return _gamma(scope, n + one) * _gamma(scope, n + -k + one, "rgamma")
+def _holds_relation(tokens: list[str], at: int) -> bool:
+    """Whether a bracket holds a statement: P(X = 2)."""
+    for token in tokens[at + 1 : at + LONGEST_NAME]:
+        if token in (")", ""):
+            return False
+        if token in ("=", "<", ">", "\\le", "\\leq", "\\ge", "\\geq", "\\in", "\\cap", "\\cup"):
+            return True
+    return False
 
 
-def _permutations(n: int | Fraction, k: int | Fraction) -> Value:
-    if k < 0:
-        return 0
-    return exact.tidy(exact.binomial(n, k) * exact.factorial(k))
+def _two_short_arguments(tokens: list[str], at: int) -> bool:
+    first, comma, second, closes = (tokens[at + 1 : at + 5] + [""] * 4)[:4]
+    return (
+        comma == ","
+        and closes == ")"
+        and all(arg.isdigit() or (len(arg) == 1 and arg.isalpha()) for arg in (first, second))
+    )
 
 
-def _double_factorial_by_gamma(scope: Scope, n: Any) -> Value:
-    raise InexactError("a double factorial that large, or of no integer")
-
-
-def _gamma_of(scope: Scope, x: Value) -> Value:
-    if type(x) is int:
-        if x <= 0:
-            raise UndefinedError("gamma at a pole")
-        return _FACTORIAL(scope, x - 1)
-    return _gamma(scope, scope.ball(x))
-
-
-_FACTORIAL = _by_gamma(_factorial_by_gamma)(exact.factorial)
-
-
-def _whole_numbers(name: str, arguments: tuple[Value, ...]) -> None:
-    if any(type(argument) is not int for argument in arguments):
-        if all(type(argument) in EXACT for argument in arguments):
-            raise UndefinedError(f"the {name} of what is no integer")
-        raise InexactError(f"the {name} of what may be no integer")
-
-
-def _gcd(scope: Scope, *arguments: Value) -> Value:
-    _whole_numbers("gcd", arguments)
-    return math.gcd(*arguments)
-
-
-def _lcm(scope: Scope, *arguments: Value) -> Value:
-    _whole_numbers("lcm", arguments)
-    result = 1
-    for argument in arguments:
-        result = math.lcm(result, argument)
-        check_bits(result)
-    return result
-
-
-def _phi(scope: Scope, n: Value) -> Value:
-    _whole_numbers("totient", (n,))
-    return exact.totient(n)
-
-
-COUNTING: dict[str, Callable[..., Value]] = {
-    "factorial": _FACTORIAL,
-    "factorial2": _by_gamma(_double_factorial_by_gamma)(exact.double_factorial),
-    "gamma": _gamma_of,
-    "binomial": _by_gamma(_binomial_by_gamma)(exact.binomial),
-    "permutations": _by_gamma(_permutations_by_gamma)(_permutations),
-    "gcd": _gcd,
-    "lcm": _lcm,
-    "phi": _phi,
-}
+@head("^", "_")
+def read_script_first(r: Reader, mark: str) -> Node:
+    r"""``{}_nC_k``, ``^nC_k``: the index stands before its letter."""
+    total = read_argument(r)
+    letter = r.tokens[r.at]
+    if letter not in ("C", "P") or r.tokens[r.at + 1] != "_":
+        raise r.unread("an index stands before no letter")
+    r.at += 2
+    return Call("binomial" if letter == "C" else "permutations", (total, read_argument(r)))

@@ -1,7 +1,7 @@
 """Whether two values are equal: the one question that every typed comparison comes down to.
 
     1. written the same                               identical
-    2. both numbers                                   exact, or numeric-512 (``closed``)
+    2. both numbers                                   exact, numeric-512 or undefined (``closed``)
     3. both rational functions                        identity (``polynomials``)
     4. with symbols                                   numeric-512, or identity-numeric where proved unequal (``points``)
     5. what has no value that can be told             its form (``forms``), its logarithm (``giants``),
@@ -18,7 +18,7 @@ import time
 from dataclasses import replace
 from fractions import Fraction
 
-from guerdon.verifiers._math.closed import PRECISION, Reading, order_of, same_number
+from guerdon.verifiers._math.closed import PRECISION, UNDEFINED, Reading, order_of, same_number
 from guerdon.verifiers._math.decision import (
     CannotTellError,
     Decision,
@@ -133,12 +133,15 @@ def _by_form(a: Node, b: Node, deadline: float | None, giant: str = "") -> Decis
     difference = canonical(minus(form_a, form_b))
     if difference == ZERO:
         return Decision(True, "form", "the same terms")
-    for left, right in ((difference, ZERO), (canonical(over(form_a, form_b)), ONE)):
+    rests = [(difference, ZERO)]
+    if giant:
+        rests.append((canonical(over(form_a, form_b)), ONE))
+    for left, right in rests:
         try:
             found = _by_value(left, right, deadline)
         except (ValueFailureError, CannotTellError):
             continue
-        if found.equal is not None:
+        if found.stage != UNDEFINED:  # x / 0 tells nothing of x
             return replace(found, reason="what is left when equal parts have cancelled")
     if giant:
         if differ(form_a, form_b, Reading(deadline=deadline).scope(PRECISION)):

@@ -259,6 +259,7 @@ def test_unequal_expressions(a, b):
         (r"\sqrt{12}", r"2\sqrt3", "numeric-512"),
         (r"\sqrt2+10^{-200}", r"\sqrt2", "numeric-2048"),
         (r"\sqrt{17}", "4.123105625617661", "digits"),
+        (r"\tan\frac{\pi}{2}", "0", "undefined"),
         ("x+x", "2x", "identity"),
         ("sin(x)", "cos(x)", "identity-numeric"),
         (r"9^{9^{9^{9}}}+x", r"x+9^{9^{9^{9}}}", "form"),
@@ -280,6 +281,13 @@ def test_a_real_root_is_principal_beside_the_imaginary_unit():
 def test_a_product_with_equal_parts_beyond_every_limit_is_equal_by_its_form():
     tower = "9^{9^{9^{9}}}"
     assert both_ways(f"2\\cdot {tower}\\cdot x", f"x\\cdot {tower}\\cdot 2").stage == "form"
+
+
+def test_a_value_that_cannot_be_told_is_not_taken_for_unequal_to_zero():
+    """Dividing by the other side says nothing where that is zero."""
+    series = parse(r"\sum_{k=1}^{\infty} \frac{1}{k^2}")
+    assert identity.same_without_worker(series, num(0)).equal is None
+    assert identity.same_without_worker(num(0), series).equal is None
 
 
 def test_cases_hold_where_their_conditions_do():
