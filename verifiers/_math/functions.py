@@ -1,6 +1,6 @@
 """The values of the functions that ``tree.FUNCTIONS`` names.
 
-This module holds those that balls know and what is made of them; ``counting``, ``jumps`` and ``matrices`` hold the
+This module holds those that balls know and what is made of them; ``factorials``, ``jumps`` and ``matrices`` hold the
 others. arccot runs from 0 to pi; root(x, n) is the real root where there is one.
 """
 
@@ -14,7 +14,6 @@ from typing import Any
 from guerdon.verifiers._math import exact
 from guerdon.verifiers._math.arithmetic import inverse
 from guerdon.verifiers._math.balls import UNARY
-from guerdon.verifiers._math.counting import COUNTING
 from guerdon.verifiers._math.decision import (
     CannotTellError,
     OversizeError,
@@ -23,6 +22,7 @@ from guerdon.verifiers._math.decision import (
 )
 from guerdon.verifiers._math.exact import Gaussian
 from guerdon.verifiers._math.exponents import need_analytic, power
+from guerdon.verifiers._math.factorials import FACTORIALS
 from guerdon.verifiers._math.jumps import JUMPS
 from guerdon.verifiers._math.matrices import MATRIX_FUNCTIONS
 from guerdon.verifiers._math.scope import EXACT, INFINITY, MET_OPEN_LOG, Scope, Value, rule
@@ -166,7 +166,7 @@ def _part(name: str) -> Callable[[Scope, Value], Value]:
 
 
 _RULES: dict[str, Callable[..., Value]] = {
-    **COUNTING,
+    **FACTORIALS,
     **JUMPS,
     "log": _log,
     "log_base": _log_base,
