@@ -105,6 +105,40 @@ def test_openrlhf_with_a_verifier_gives_the_response_and_the_label_and_scores_fo
 
 
 @pytest.mark.parametrize(
+    ("said", "reads"),
+    [
+        ("42<|im_end|>", "42"),
+        ("42<|eot_id|><|end_of_text|>\n<pad><pad>", "42"),
+        ("42</s>", "42"),
+        ("42<｜end▁of▁sentence｜>", "42"),
+        ("<|im_end|> is a token", "<|im_end|> is a token"),
+        ("42" + "<|im_end|>" * 5000, "42"),
+        ("a < b |> c", "a < b |> c"),
+        ("", ""),
+    ],
+)
+def test_openrlhf_with_a_verifier_leaves_out_what_ends_the_response(said: str, reads: str) -> None:
+    exact = pointwise(lambda sample: float(sample.response_text == reads), scale="verdict", name="exact")
+    app = create_app(ServeConfig(), {"exact": exact})
+    body = {"query": ["<s>What?" + said], "prompts": ["<s>What?"], "labels": [reads]}
+    assert ok("/get_reward", body, app=app)["rewards"] == [1.0]
+
+
+def test_openrlhf_finds_the_response_though_decoding_has_moved_spaces_and_never_guesses_where_it_begins() -> None:
+    body = {"query": ["<s> [INST] Is it 42? [/INST]It is 41"], "prompts": ["<s>[INST] Is it 42? [/INST]"]}
+    assert ok("/s/check/get_reward", {**body, "labels": ["42"]})["rewards"] == [0.0]
+    cut = {"query": ["it 42? [/INST]It is 41"], "prompts": body["prompts"], "labels": ["42"]}
+    answer = post("/s/check/get_reward", cut)
+    assert (answer.status_code, "does not begin with its prompt" in answer.text) == (422, True)
+    assert ok("/s/model/get_reward", cut)["rewards"] == [float(len(cut["query"][0]))]  # a model reads it as it is
+
+
+def test_openrlhf_without_a_label_key_hands_over_no_reference() -> None:
+    answer = post("/s/check/get_reward", {"query": ["What? 42"], "prompts": ["What?"], "labels": [""]})
+    assert (answer.status_code, "not_applicable" in answer.text) == (422, True)
+
+
+@pytest.mark.parametrize(
     ("body", "field"),
     [
         ([], "must be an object"),
