@@ -45,7 +45,10 @@ class _Sizes:
 
     def of(self, node: Node) -> Large:
         try:
-            return self.scope.ball(self.scope.value(node))
+            value = self.scope.ball(self.scope.value(node))
+            # a ball around zero may stand for what is too small for one
+            if self.scope.sign(value) is not None or not isinstance(node, Product | Power):
+                return value
         except OversizeError:
             pass
         if isinstance(node, Product):
