@@ -67,10 +67,10 @@ def audited(task: Task, of: np.ndarray, labels: int, runs: int) -> Rates:
         labelled = choose(verdicts, strata.tolist(), budget=labels, seed=run).indices
         known = np.full(POOL, np.nan)
         known[labelled] = truths[labelled]
-        found = estimate(verdicts, known, strata.tolist()).found
+        found = estimate(verdicts, known, strata.tolist()).rates
         for place, name in enumerate(names):
-            channel = found[name].channel
-            if channel is not None and not is_uninformative(channel):
+            channel = found.channel(name)
+            if not is_uninformative(channel):
                 rates[:, run, place] = channel.false_positive, channel.false_negative
     refused = np.isnan(rates[0]).all(axis=1)
     rates[:, refused] = 0.0

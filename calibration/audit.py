@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 from guerdon.calibration.cells import Cell, Cells
 from guerdon.calibration.intervals import Counts
-from guerdon.calibration.rate_intervals import rate_intervals, rates_of
-from guerdon.calibration.rates import Channel, Interval, NoiseRates
+from guerdon.calibration.rate_intervals import RateIntervals, rate_intervals, rates_of
+from guerdon.calibration.rates import Channel, Interval, NoiseRates, prefixes
 from guerdon.calibration.sampling import Needed, Plan, choose, labels_needed
 from guerdon.rewards.errors import UsageError
 from guerdon.rewards.evaluation._numeric import np
@@ -31,8 +31,8 @@ class Found:
     """What the audit says of one stratum.
 
     accepted, rejected: the cells with their labels, errors being wrong verdicts. unscored: samples without a verdict,
-    which are in no rate. channel: None if a rate cannot be told, and ``reason`` says why. prevalence: the share of
-    right samples among the scored ones, None without labels on both sides.
+    which are in no rate. channel: None if no rate can be told, and ``reason`` says why; also why a rate is borrowed.
+    prevalence: the share of right samples among the scored ones, None without labels on both sides.
     """
 
     accepted: Counts
@@ -108,8 +108,9 @@ def estimate(
     "stratum" (as ``choose`` does: each stratum's accepted and rejected), "verdict" (a random sample of all, or of the
     accepted and of the rejected), or a key for each sample if it was something else; always together with the verdict.
     scorer, version, stratum (the spec): kept in the record. method: see ``intervals.py``.
-    Cells are weighted by their sizes. A stratum that has a side without labels, or no wrong or no right sample in
-    sight, gets no channel but a reason. Raises UsageError for arrays that do not fit and if there is no label.
+    Cells are weighted by their sizes. A stratum that has a side without labels gets no channel but a reason. One with
+    no wrong (or no right) sample in sight says nothing of one rate, and borrows that from the next shorter path, as
+    ``Channel.borrowed`` tells. Raises UsageError for arrays that do not fit and if there is no label.
     """
     if isinstance(drawn_by, str) and drawn_by not in ("stratum", "verdict"):
         raise UsageError(f"drawn_by must be 'stratum', 'verdict' or a key for each sample, got {drawn_by!r:.80}")
@@ -117,14 +118,25 @@ def estimate(
     cells = Cells.of(verdicts, truths, strata, keys)
     if not cells.counts.n_labelled:
         raise UsageError("no scored sample has a label; label some of each verdict first (choose says which)")
-    found = {
-        path: _found(*cells.sides(below), int(cells.unscored[below].sum()), method, confidence, seed)
-        for path, below in cells.paths().items()
-    }
+    found: dict[str, Found] = {}
+    paths = cells.paths()
+    for path in sorted(paths, key=lambda path: (path.count("/"), path) if path else (-1, "")):  # the shorter ones first
+        sides, unscored = cells.sides(paths[path]), int(cells.unscored[paths[path]].sum())
+        above = next((found[p].channel for p in prefixes(path) if p != path and p in found and found[p].channel), None)
+        found[path] = _found(*sides, unscored, method, confidence, seed, above)
+    found = {path: found[path] for path in paths}
     return Audit(scorer, version, stratum, method, confidence, FrozenDict(found), tuple(cells.listed()))
 
 
-def _found(accepted: Counts, rejected: Counts, unscored: int, method: str, confidence: float, seed: int) -> Found:
+def _found(
+    accepted: Counts,
+    rejected: Counts,
+    unscored: int,
+    method: str,
+    confidence: float,
+    seed: int,
+    above: Channel | None,
+) -> Found:
     sides = (("accepted", accepted), ("rejected", rejected))
     lacking = [
         f"none of {side.size:.0f} {name} samples has a label" for name, side in sides if side.size and not side.known
@@ -139,15 +151,29 @@ def _found(accepted: Counts, rejected: Counts, unscored: int, method: str, confi
     n = accepted.size + rejected.size
     right = (rejected.size * r + accepted.size * (1 - a)) / n
     fp, fn = (float(rate) for rate in rates_of(*(np.array(x) for x in (accepted.size, rejected.size, a, r))))
+    labels = int(accepted.n_labelled + rejected.n_labelled)
     lacking = [f"no labelled sample is {kind}" for kind, rate in (("wrong", fp), ("right", fn)) if np.isnan(rate)]
     channel = None
     if not lacking:
-        channel = Channel(
-            fp,
-            fn,
-            intervals.false_positive,
-            intervals.false_negative,
-            intervals.strength,
-            int(accepted.n_labelled + rejected.n_labelled),
-        )
+        own = (intervals.false_positive, intervals.false_negative, intervals.strength)
+        channel = Channel(fp, fn, *own, labels)
+    elif above is not None:
+        channel = _borrowing(fp, fn, intervals, labels, above)
     return Found(accepted, rejected, unscored, channel, " and ".join(lacking), right, intervals.prevalence)
+
+
+def _borrowing(fp: float, fn: float, intervals: RateIntervals, labels: int, above: Channel) -> Channel:
+    """A channel of one rate of the stratum's own and another, NaN here, of the path above it.
+
+    Its strength interval takes the worst and the best of both, so a stratum is corrected only where its own rate alone
+    leaves no doubt that its verdicts say something.
+    """
+    fp_interval, fn_interval = intervals.false_positive, intervals.false_negative
+    if np.isnan(fp):
+        fp, fp_interval, borrowed = above.false_positive, above.false_positive_interval or fp_interval, "false_positive"
+    else:
+        fn, fn_interval, borrowed = above.false_negative, above.false_negative_interval or fn_interval, "false_negative"
+    strength = Interval(
+        max(-1.0, 1 - fp_interval.high - fn_interval.high), min(1.0, 1 - fp_interval.low - fn_interval.low)
+    )
+    return Channel(fp, fn, fp_interval, fn_interval, strength, labels, (borrowed,))

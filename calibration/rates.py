@@ -55,6 +55,8 @@ class Channel:
 
     false_positive: P(verdict 1 | wrong). false_negative: P(verdict 0 | right). The intervals are at the confidence of
     the record they are in; None: not known (rates that were given, not audited). n_audited: labels behind the rates.
+    borrowed: rates of which the stratum's labels say nothing, and which are those of the next shorter path: of answers
+    by an exploit none is right, so nothing shows how often a right one is rejected.
     """
 
     false_positive: float
@@ -63,6 +65,7 @@ class Channel:
     false_negative_interval: Interval | None = None
     strength_interval: Interval | None = None
     n_audited: int = 0
+    borrowed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("false_positive", "false_negative"):
@@ -73,6 +76,9 @@ class Channel:
                 raise UsageError(f"{name} is of a rate and lies in [0, 1], got {interval}")
         if isinstance(self.n_audited, bool) or not isinstance(self.n_audited, int) or self.n_audited < 0:
             raise UsageError(f"n_audited must be a whole number >= 0, got {self.n_audited!r}")
+        object.__setattr__(self, "borrowed", tuple(self.borrowed))
+        if not set(self.borrowed) <= {"false_positive", "false_negative"}:
+            raise UsageError(f"borrowed names rates, false_positive or false_negative; got {self.borrowed!r:.80}")
 
     @property
     def strength(self) -> float:
@@ -175,8 +181,8 @@ class NoiseRates:
                 (
                     key or "(all)",
                     str(channel.n_audited),
-                    _shown(channel.false_positive, channel.false_positive_interval),
-                    _shown(channel.false_negative, channel.false_negative_interval),
+                    _shown(channel.false_positive, channel.false_positive_interval, channel, "false_positive"),
+                    _shown(channel.false_negative, channel.false_negative_interval, channel, "false_negative"),
                     _shown(channel.strength, channel.strength_interval),
                 )
             )
@@ -196,8 +202,10 @@ def prefixes(key: str) -> Iterator[str]:
     yield ""
 
 
-def _shown(value: float, interval: Interval | None) -> str:
-    return f"{value:.3f}" if interval is None else f"{value:.3f} {interval}"
+def _shown(value: float, interval: Interval | None, channel: Channel | None = None, rate: str = "") -> str:
+    """borrowed rates are in round brackets."""
+    text = f"{value:.3f}" if interval is None else f"{value:.3f} {interval}"
+    return f"({text})" if channel is not None and rate in channel.borrowed else text
 
 
 def _number(value: Any, name: str, least: float) -> float:
@@ -213,7 +221,8 @@ def _number(value: Any, name: str, least: float) -> float:
 
 def _channel_to_json(channel: Channel) -> dict[str, Any]:
     values = {field.name: getattr(channel, field.name) for field in fields(channel)}
-    return {name: [v.low, v.high] if isinstance(v, Interval) else v for name, v in values.items()}
+    plain = {name: [v.low, v.high] if isinstance(v, Interval) else v for name, v in values.items()}
+    return {**plain, "borrowed": list(channel.borrowed)}
 
 
 def _channel_from_json(data: Any, key: str) -> Channel:

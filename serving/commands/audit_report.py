@@ -117,10 +117,11 @@ def show_audit(audit: Audit, needs: Needs, half_width: float) -> None:
         if (c := f.channel) is None:
             continue
         more = (f">{f.n - f.labelled:,}" if need.labels is None else f"{need.labels:,}" for need in needs[key].values())
-        rates = (
-            _percent(c.false_positive, c.false_positive_interval),
-            _percent(c.false_negative, c.false_negative_interval),
-        )
+        shown = {
+            "false_positive": _percent(c.false_positive, c.false_positive_interval),
+            "false_negative": _percent(c.false_negative, c.false_negative_interval),
+        }
+        rates = [f"({text})" if rate in c.borrowed else text for rate, text in shown.items()]
         rows.append((f"{f.n:,}", f"{f.labelled:,}", *rates, *more, key))
     _show_rows(rows, left=1)
     said = console.err()
@@ -130,6 +131,8 @@ def show_audit(audit: Audit, needs: Needs, half_width: float) -> None:
         name = console.printable(key or "all samples", 60)
         if f.channel is None:
             said.print(f"{name}: no rates, {f.reason}; it takes those of the stratum above it")
+        elif f.channel.borrowed:
+            said.print(f"{name}: {f.reason}; that rate, in brackets, is the one of the stratum above it")
         elif f.channel.strength_interval is not None and f.channel.strength_interval.low <= 0:
             said.print(f"{name}: the verdict may say nothing (strength {f.channel.strength_interval}); label more")
         if f.channel is not None and f.unlabelled:

@@ -116,6 +116,23 @@ def test_a_side_without_labels_gets_no_channel_but_a_reason() -> None:
     assert (a.false_positive, a.false_negative) == (1.0, 0.0)
 
 
+def test_a_stratum_without_a_right_sample_borrows_that_rate_alone() -> None:
+    """An exploit: the verifier passes 36 of 60 answers, all wrong. Its false positives must not be those of all."""
+    honest = ([1] * 45 + [0] * 55, [1] * 44 + [0] * 1 + [1] * 5 + [0] * 50)
+    trick = ([1] * 36 + [0] * 24, [0] * 60)
+    strata = ["honest"] * 100 + ["trick"] * 60
+    audit = estimate(honest[0] + trick[0], honest[1] + trick[1], strata)
+    channel, of_all = audit.rates.channels["trick"], audit.rates.channel("")
+    assert (channel.false_positive, channel.false_negative) == (0.6, of_all.false_negative)
+    assert channel.borrowed == ("false_negative",)
+    assert channel.false_negative_interval == of_all.false_negative_interval
+    assert audit.found["trick"].reason == "no labelled sample is right"
+    assert channel.strength_interval is not None
+    assert channel.strength_interval.low > 0, "so its verdicts are corrected"
+    assert NoiseRates.from_json(audit.rates.to_json()) == audit.rates
+    assert "(0.1" in str(audit.rates)
+
+
 def test_a_rate_that_nobody_saw_is_told_and_not_zero() -> None:
     audit = estimate([1, 1, 1, 0], [1, 1, 1, 1])
     assert audit.found[""].channel is None
