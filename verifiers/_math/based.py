@@ -6,8 +6,8 @@ are digits only above base 10: 2A_{1} stays 2 · A_1.
 
 from __future__ import annotations
 
-from guerdon.verifiers._math.letters import read_index, symbol
 from guerdon.verifiers._math.literals import literal
+from guerdon.verifiers._math.naming import read_index, symbol
 from guerdon.verifiers._math.numerals import are_digits, base_named
 from guerdon.verifiers._math.reader import Reader, head
 from guerdon.verifiers._math.tree import Based, Node, Product

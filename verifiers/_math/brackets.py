@@ -160,8 +160,17 @@ def _built(r: Reader, element: Node) -> Node:
     conditions = read_listing(r)
     if type(element) is Relation and element.signs == ("in",):
         element = Relation((element.sides[0], as_set(element.sides[1])), ("in",))
-    whole = conditions.items if type(conditions) is Listing and conditions.joint != "or" else (conditions,)
-    return SetBuilder(element, whole)
+    return SetBuilder(element, _each(conditions))
+
+
+def _each(conditions: Node) -> tuple[Node, ...]:
+    """Conditions side by side, each by itself: also that k is an integer, which stands last."""
+    if type(conditions) is Listing and conditions.joint != "or":
+        return conditions.items
+    if type(conditions) is Cases and len(conditions.branches) == 1:
+        value, domain = conditions.branches[0]
+        return (*_each(value), domain) if domain is not None else (value,)
+    return (conditions,)
 
 
 _KINDS = "matrix pmatrix bmatrix Bmatrix vmatrix Vmatrix smallmatrix psmallmatrix bsmallmatrix array"

@@ -20,8 +20,8 @@ from fractions import Fraction
 
 from guerdon.verifiers._math.building import HALF, PI, TEN, TWO, E, inverse, is_numeric, negated, product, quotient
 from guerdon.verifiers._math.expressions import read_sum
-from guerdon.verifiers._math.letters import symbol
 from guerdon.verifiers._math.literals import literal
+from guerdon.verifiers._math.naming import read_arguments, symbol
 from guerdon.verifiers._math.powers import read_argument, read_exponent, read_operand, read_power, takes_degree
 from guerdon.verifiers._math.products import read_product, starts_factor
 from guerdon.verifiers._math.reader import Reader, head
@@ -134,7 +134,7 @@ def read_function(r: Reader, token: str) -> Node:
         if mark == "_":
             if name not in ("log", "ln") or base is not None:
                 raise r.unread(f"{name} takes no base")
-            base = read_argument(r) if r.tokens[r.at] == "{" else read_operand(r)
+            base = _read_base(r)
         elif exponent is None:
             exponent = read_exponent(r)
         else:
@@ -147,6 +147,13 @@ def read_function(r: Reader, token: str) -> Node:
     call = _call(name, argument, base)
     r.depth -= 1
     return call if exponent is None else Power(call, exponent)
+
+
+def _read_base(r: Reader) -> Node:
+    r"""The base of a logarithm: 10 in log_10 x, but 2 in ``\log_28``, where TeX leaves an argument of 8."""
+    following = r.tokens[r.at + 1]
+    whole = r.tokens[r.at] == "{" or starts_factor(following) or following[:1].isdigit() or following in ("|", "^")
+    return read_operand(r) if whole else read_argument(r)
 
 
 def _call(name: str, argument: Node, base: Node | None) -> Node:
@@ -221,6 +228,21 @@ def _read_bare_argument_factors(r: Reader) -> Node:
 
 def _has_pi(factors: list[Node]) -> bool:
     return PI in factors and is_numeric(factors)
+
+
+_OTHER_FUNCTIONS = ("dim", "ker", "deg", "Pr", "sup", "hom")
+
+
+@head("\\operator name", *(f"\\{name}" for name in _OTHER_FUNCTIONS))
+def read_other_function(r: Reader, token: str) -> Node:
+    r"""A function that nobody here knows: ``\operatorname{Var}(X)``, ``\dim V``."""
+    name = token[1:]
+    if token == "\\operator name":
+        name = r.tokens[r.at]
+        r.at += 1
+    if r.tokens[r.at] == "(":
+        return Apply(name, read_arguments(r))
+    return Apply(name, (read_argument(r),))
 
 
 @head(*(f"\\{name}" for name in MANY_ARGUMENTS))

@@ -4,8 +4,6 @@ Two numbers of which the first is smaller make a point: C(1,2). P(n,k) with the 
 other P in front of two values is a point, and of a statement a probability.
 """
 
-
-
 from __future__ import annotations
 
 from guerdon.verifiers._math.literals import literal

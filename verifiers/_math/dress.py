@@ -1,6 +1,6 @@
 r"""Tokens without their dress, and every word known for what it is.
 
-Plain formulas never come here (``is_plain``). What the other tokens become:
+Plain formulas never come here (``overview.is_plain``). What the other tokens become:
 
     $ \( \[ \hline              nothing; a dollar sign in front of a number is money where the signs make no pairs
     \text{…} \mathrm{…} …       their content, its words marked with a quotation mark in front: ``"apples``
@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 
 from guerdon.verifiers._math.errors import UnreadError
+from guerdon.verifiers._math.overview import braces_of_sets, is_money
 from guerdon.verifiers._math.reader import HEADS
 from guerdon.verifiers._math.runs import is_word, letters_of
 from guerdon.verifiers._math.statements import RELATIONS
@@ -25,6 +26,7 @@ from guerdon.verifiers._math.units import known
 from guerdon.verifiers._math.vocabulary import (
     BOLD,
     BREAKS,
+    CODES,
     FRAMES,
     GROUPS,
     HIDDEN,
@@ -36,24 +38,6 @@ from guerdon.verifiers._math.vocabulary import (
     TEXTS,
 )
 
-_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_OPERATORS = r"\cup \cap \pm \mp \cdot \times \div \{ \} \circ \% \rfloor \rceil \rangle \setminus \rvert \mid \over"
-_PLAIN = (
-    frozenset(_LETTERS) - {"U"}  # which may be a union
-    | frozenset("+-*/^_(){}[]=<>,;:!|'%")
-    | frozenset(token for token in HEADS if token[:1] == "\\" and "{" not in token and token not in SAME)
-    | frozenset(RELATIONS) - {"!="}
-    | frozenset(_OPERATORS.split())
-)
-_COMMANDS = (
-    TEXTS
-    | GROUPS
-    | HIDDEN
-    | BREAKS
-    | frozenset(SAME)
-    | _PLAIN
-    | frozenset(("\\begin", "\\end", "\\left", "\\right", "\\displaystyle", "\\mathbb", "\\big", "\\Big"))
-)
 _OPENING = frozenset(("(", "[", "\\{", "\\langle"))
 _CLOSING = frozenset((")", "]", "\\}", "\\rangle"))
 _ENDS_OPERAND = frozenset((")", "}", "]", "\\}", "!", "'", "%", "\\%", "\\rvert", "\\rfloor", "\\rceil", "\\circ"))
@@ -61,26 +45,10 @@ _OPENS = frozenset(("(", "[", "\\{", "{", "_"))
 _MINUENDS = frozenset(("R", "Q", "Z", "N", "C", ")", "]", "\\}", *(f"\\mathbb{{{name}}}" for name in "RQZNC")))
 _NO_STARTS = frozenset(("^", "_", "<", "{", "]"))
 _CONNECT = frozenset(("if", "for", "where", "when", "with", "otherwise", "and", "or", "else"))
-_BEFORE_MONEY = frozenset(("+", "-", ",", ";", "(", "=", "", "and", "or", "<", ">", "\\le", "\\ge", ":", "\n", "is"))
 _LENGTHS = frozenset(("pt", "em", "ex", "mm", "cm", "in"))
 _HEXADECIMAL = re.compile(r"[A-F][0-9A-F]+")
-_PER_UNIT = re.compile(r"[mgLNJCVWK] ?/ ?[shLmgkK]")
 _DIFFERENTIAL = re.compile(r"d[a-zA-Z]")
 _COMMAS = re.compile(r"[^,]+|,")
-
-
-def is_plain(tokens: list[str], text: str) -> bool:
-    """Whether every token means what it is, so that they can be read as they are."""
-    for token in set(tokens) - _PLAIN:
-        if not (token.isdigit() or (token[0].isdigit() and "," not in token)):
-            return False
-    return not (("|" in text and "{" in text) or ("/" in text and _PER_UNIT.search(text)))
-
-
-def is_command(name: str) -> bool:
-    """Whether a backslash in front of the name makes something that is read or dropped."""
-    token = f"\\{name}"
-    return token in _COMMANDS or token in HEADS or token in RELATIONS
 
 
 def undressed(tokens: list[str]) -> tuple[list[str], list[int]]:
@@ -95,7 +63,7 @@ class _Dresser:
     """One pass over the tokens.
 
     levels: of each open brace or environment, what it belongs to. texts, brackets, environments: how many of them are
-    open. sets: the indices of the braces that are a set's.
+    open. displays: whether it is a display whose lines are aligned. sets: the indices of the braces that are a set's.
     """
 
     def __init__(self, tokens: list[str]) -> None:
@@ -104,8 +72,9 @@ class _Dresser:
         self.origins: list[int] = []
         self.levels: list[str] = []
         self.texts = self.brackets = self.environments = 0
-        self.money = _is_money(tokens)
-        self.sets = _braces_of_sets(tokens)
+        self.displays = not NOTHING.isdisjoint(token for token in tokens if token.startswith("\\begin"))
+        self.money = is_money(tokens)
+        self.sets = braces_of_sets(tokens)
         self.at = 0
 
     def run(self) -> tuple[list[str], list[int]]:
@@ -148,7 +117,10 @@ class _Dresser:
         elif token.startswith(("\\begin", "\\end")) and token.replace(" ", "") not in NOTHING:
             self._environment(token)
         elif token.startswith("\\mathbb"):
-            self._keep(f"\\mathbb{{{token.strip('} ')[-1]}}}")
+            letter = token.strip("} ")[-1]
+            self._keep(f"\\mathbb{{{letter}}}" if letter in "RQZNC" else letter)
+        elif token == "&" and self.environments == 0 and self.displays:
+            pass
         elif token == "!=" and (self._last()[:1].isdigit() or self._last() == ")"):
             self._keep("!", "=")
         elif token == "\\ " and self._last() not in _MINUENDS:
@@ -185,6 +157,9 @@ class _Dresser:
         if token in BOLD and self._next(1 + braced) in ("i", "j", "k") and (not braced or self._next(3) == "}"):
             self._keep("\\unit vector", self._next(1 + braced))
             self.at += 3 if braced else 1
+        elif token == "\\operatorname" and braced and self._next(2)[:1].isalpha() and self._next(2) not in NAMES:
+            self._keep("\\operator name", self._next(2))
+            self.at += 3
         elif not braced:
             if token in TEXTS and self._next()[:1].isalpha():
                 self.at += 1
@@ -267,8 +242,17 @@ class _Dresser:
             first = after[1] if token in TEXTS else token
             return hard and first.lower() not in _CONNECT  # "5 \quad cm" is one value
         if token == "(":
-            return after[0] not in ("mod", "\\mod", "\\text", "\\bmod", "\\pmod")
+            return after[0] not in ("mod", "\\mod", "\\text", "\\bmod", "\\pmod") and not self._is_condition(at)
         return token[:1].isalnum() or token in ("\\{", "-", "\\left|") or (token in HEADS and token not in _NO_STARTS)
+
+    def _is_condition(self, at: int) -> bool:
+        """Whether the bracket that opens here holds a statement, as in "2n \\quad (n > 1)"."""
+        for token in self.tokens[at : at + 24]:
+            if token == ")":
+                return False
+            if token in RELATIONS:
+                return True
+        return False
 
     # --- letters ------------------------------------------------------------------------------------------------------
 
@@ -281,6 +265,11 @@ class _Dresser:
         elif _DIFFERENTIAL.fullmatch(token) and self._next() == "/" and _DIFFERENTIAL.fullmatch(self._next(2)):
             self._keep("\\d over d", token[1], self._next(2)[1])
             self.at += 2
+        elif token in CODES and (self._next()[:1].isdigit() or (self._next() == "." and self._next(2)[:1].isdigit())):
+            self._keep(CODES[token])
+            self.at += self._next() == "."
+        elif token == "US" and self._next() in ("$", "\\$"):
+            pass
         elif token.lower() == "o'clock":
             self._keep('"oclock')
         elif self.texts:
@@ -335,40 +324,3 @@ class _Dresser:
         if last[:1].isdigit() and self._next() == "/" and self._next(2) in PER:
             return not (after[:1].isalpha() or after in ("(", "{"))
         return last == "/" and len(self.out) > 1 and self.out[-2][:1] == '"' and known(self.out[-2][1:]) is not None
-
-
-def _is_money(tokens: list[str]) -> bool:
-    """Whether every dollar sign stands in front of a number and none behind one, as in "$5 and $6"."""
-    places = [at for at, token in enumerate(tokens) if token == "$"]
-    if not places or places[-1] == len(tokens) - 1:
-        return False
-    return all(_is_amount(tokens, at + 1) and (tokens[at - 1] if at else "") in _BEFORE_MONEY for at in places)
-
-
-def _is_amount(tokens: list[str], at: int) -> bool:
-    return tokens[at + (tokens[at] == "-" and at + 1 < len(tokens))][0] in "0123456789."
-
-
-def _braces_of_sets(tokens: list[str]) -> frozenset[int]:
-    """The indices of the opening braces that hold a list or a condition and are no command's argument."""
-    found: list[int] = []
-    open_at: list[tuple[int, bool]] = []
-    bars: list[int] = []
-    for at, token in enumerate(tokens):
-        if token == "{":
-            before = tokens[at - 1] if at else ""
-            open_at.append((at, (before[:1] == "\\" and before not in _BEFORE_SETS) or before in ("}", "^", "_", "]")))
-            bars.append(0)
-        elif token == "}" and open_at:
-            start, is_argument = open_at.pop()
-            if bars.pop() % 2 and not is_argument:
-                found.append(start)
-        elif bars:
-            if token == "|":
-                bars[-1] += 1
-            elif token in (",", ":", "\\mid", ";") or ("," in token and token[0].isdigit() and "{" not in token):
-                bars[-1] |= 1
-    return frozenset(found)
-
-
-_BEFORE_SETS = frozenset(("\\cup", "\\cap", "\\setminus", "\\in", "\\ ", "\\backslash", "\\to", "\\(", "\\[", "\\left"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from guerdon.verifiers._math.building import negated
 from guerdon.verifiers._math.expressions import read_sum
-from guerdon.verifiers._math.letters import read_index
+from guerdon.verifiers._math.naming import read_index
 from guerdon.verifiers._math.powers import read_argument, read_operand
 from guerdon.verifiers._math.products import read_product
 from guerdon.verifiers._math.reader import Reader, head

@@ -13,15 +13,17 @@ from __future__ import annotations
 
 import re
 
-from guerdon.verifiers._math import based, brackets, commands, integrals, letters, phrases  # noqa: F401  fill HEADS
+from guerdon.verifiers._math import based, brackets, commands, integrals, letters, names, phrases  # noqa: F401  fill HEADS
 from guerdon.verifiers._math.calendar import iso_date
-from guerdon.verifiers._math.dress import is_command, is_plain, undressed
+from guerdon.verifiers._math.conditions import SEPARATORS
+from guerdon.verifiers._math.dress import undressed
 from guerdon.verifiers._math.errors import TooLargeError, UnreadError
 from guerdon.verifiers._math.limits import MAX_CHARACTERS, MAX_TOKENS
 from guerdon.verifiers._math.literals import literal
+from guerdon.verifiers._math.overview import is_command, is_plain
 from guerdon.verifiers._math.reader import Reader
 from guerdon.verifiers._math.signs import ascii_form
-from guerdon.verifiers._math.statements import SEPARATORS, read_listing
+from guerdon.verifiers._math.statements import read_listing
 from guerdon.verifiers._math.tokens import TOKEN, tokens_of
 from guerdon.verifiers._math.tree import Node, Text
 from guerdon.verifiers._text import normal, trim
@@ -53,6 +55,8 @@ def parse(text: str) -> Node:
         return day
     if found := _PLAIN_MEASURE.fullmatch(form):
         form = f"{found[1]} \\text{{{found[2]}}}{found[3]}"
+    if "{\\rm " in form:
+        form = form.replace("{\\rm ", "\\mathrm{")
     if "\\\\" in form:
         form = _undoubled(form)
     tokens = tokens_of(form)
@@ -75,8 +79,8 @@ def parse(text: str) -> Node:
 
 def _undoubled(form: str) -> str:
     """The text without the second backslash of a JSON string; a doubled one in front of a known command only."""
-    names = _DOUBLED.findall(form)
-    if names and not _SINGLE.search(form) and all(is_command(name) for name in names):
+    doubled = _DOUBLED.findall(form)
+    if doubled and not _SINGLE.search(form) and all(is_command(name) for name in doubled):
         return form.replace("\\\\", "\\")
     return form
 

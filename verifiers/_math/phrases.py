@@ -19,10 +19,12 @@ from fractions import Fraction
 
 from guerdon.verifiers._math.building import difference
 from guerdon.verifiers._math.calendar import TIMES_OF_DAY, read_date
-from guerdon.verifiers._math.letters import read_letter, symbol
+from guerdon.verifiers._math.conditions import CONDITIONAL, SEPARATORS
+from guerdon.verifiers._math.letters import read_letter
+from guerdon.verifiers._math.naming import symbol
 from guerdon.verifiers._math.numerals import ORDINALS, is_numeral, read_numeral
 from guerdon.verifiers._math.reader import Reader, head
-from guerdon.verifiers._math.statements import CONDITIONAL, RELATIONS, SEPARATORS, read_item
+from guerdon.verifiers._math.statements import RELATIONS, read_item
 from guerdon.verifiers._math.tree import (
     Braces,
     Brackets,
@@ -58,6 +60,12 @@ _STOPS = frozenset((*SEPARATORS, *CONDITIONAL)) - {","}
 _MOST_WORDS = 40
 _ZERO = Number(Fraction(0))
 _INFINITY = Constant("infinity")
+
+
+@head("item")
+def item(r: Reader, token: str) -> Node:
+    """One item, for the modules that ``statements`` builds on."""
+    return read_item(r)
 
 
 @head("text")

@@ -14,11 +14,20 @@ A(1,2)          the point A = (1,2), if A is a capital letter
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from guerdon.verifiers._math.building import as_set, as_vector, difference, quotient
 from guerdon.verifiers._math.calendar import clock, half_of_day
+from guerdon.verifiers._math.conditions import (
+    CONDITIONAL,
+    ENDS,
+    JOINTS,
+    OTHERWISE,
+    SEPARATORS,
+    in_set,
+    read_condition,
+    read_otherwise,
+)
 from guerdon.verifiers._math.expressions import read_sum
+from guerdon.verifiers._math.joining import PENDING, congruent, listed
 from guerdon.verifiers._math.powers import read_power
 from guerdon.verifiers._math.reader import HEADS, Reader
 from guerdon.verifiers._math.tree import (
@@ -28,21 +37,17 @@ from guerdon.verifiers._math.tree import (
     Call,
     Cases,
     Congruence,
-    Listing,
     NamedSet,
     Node,
     Number,
     Product,
-    Quantity,
     Ratio,
     Relation,
     SetOperation,
     Sign,
-    Sum,
     Symbol,
     Text,
 )
-from guerdon.verifiers._math.units import measure
 
 RELATIONS: dict[str, Sign] = {
     "=": "=", ":=": "=", "==": "=", "\\equiv": "=", "\\ne": "!=", "\\neq": "!=", "!=": "!=", "<>": "!=", "<": "<",
@@ -58,100 +63,33 @@ _UNIONS = {
     **dict.fromkeys(("\\setminus", "\\backslash", "\\smallsetminus", "\\ "), "difference"),
 }
 _RATIOS = frozenset((":", "\\colon", '"to'))
-_JOINTS = {'"and': "and", '"or': "or", "\\land": "and", "\\lor": "or", "\\wedge": "and", "\\vee": "or"}
-SEPARATORS = frozenset((",", ";", *_JOINTS))
-_ENDS = frozenset(("", ")", "]", "}", "\\}", "\\\\", *SEPARATORS)) - {"\\\\"}
-CONDITIONAL = frozenset(('"if', '"for', '"when', '"where', '"with', '"whenever', '"provided', '"given', "\\forall"))
-_OTHERWISE = frozenset(('"otherwise', '"else'))
-_PENDING = Symbol("modulus to come")
+_LEADING = frozenset(("=", "\\approx", "\\simeq", "\\sim"))
+"""What may stand in front of an answer whose left side is left out: "= 5"."""
 _MODULI = frozenset(("\\pmod", "\\bmod", "\\mod"))
 
 
 def read_listing(r: Reader) -> Node:
     """Items up to whatever ends them; one item is itself."""
+    if r.at == 0 and r.tokens[0] in _LEADING:
+        r.at = 1
     first = read_item(r)
     if r.tokens[r.at] not in SEPARATORS:
-        return _congruent([first])[0] if type(first) is Congruence else first
+        return congruent([first])[0] if type(first) is Congruence else first
     items = [first]
     joint = ","
     while (token := r.tokens[r.at]) in SEPARATORS:
         while r.tokens[r.at] in SEPARATORS:
-            joint = _JOINTS.get(r.tokens[r.at], joint)
+            joint = JOINTS.get(r.tokens[r.at], joint)
             r.at += 1
         following = r.tokens[r.at]
         if following == "":
             r.at -= 1
             raise r.unread(f"nothing follows {token.lstrip(chr(34))!r}")
         if following in CONDITIONAL:
-            items = [Cases(((_listed(items, joint), read_condition(r)),))]
+            items = [Cases(((listed(items, joint), read_condition(r)),))]
         else:
             items.append(read_item(r))
-    return _listed(_congruent(items), joint)
-
-
-def _listed(items: list[Node], joint: str) -> Node:
-    """What stands side by side, as one node."""
-    if len(items) == 1:
-        return items[0]
-    if all(type(item) is Cases and len(item.branches) == 1 for item in items) and any(
-        type(item) is Cases and item.branches[0][1] != _domain(item) for item in items
-    ):
-        return Cases(tuple(item.branches[0] for item in items if type(item) is Cases))
-    last = items[-1]
-    if _is_domain(last) and not all(_is_domain(item) for item in items):
-        return Cases(((_listed(items[:-1], ","), last),))
-    if joint != "or" and _is_compound(items):
-        return Sum(tuple(items))
-    return Listing(tuple(items), "and" if joint == "and" else "or" if joint == "or" else ",")
-
-
-def _domain(item: Cases) -> Node | None:
-    condition = item.branches[0][1]
-    return condition if condition is not None and _is_domain(condition) else Text("")
-
-
-def _is_domain(node: Node) -> bool:
-    """k ∈ Z: what a letter of the answer stands for."""
-    return (
-        type(node) is Relation
-        and node.signs == ("in",)
-        and type(node.sides[0]) is Symbol
-        and type(node.sides[1]) is NamedSet
-    )
-
-
-def _is_compound(items: list[Node]) -> bool:
-    """Whether these are one quantity in units that become smaller."""
-    if not all(type(item) is Quantity for item in items):
-        return False
-    measures = [measure(item.unit) for item in items if type(item) is Quantity]
-    factors = [one.factor for one in measures]
-    return (
-        len({one.dimension for one in measures}) == 1
-        and all(big > small for big, small in pairwise(factors))
-        and all(type(item) is Quantity and type(item.value) is Number for item in items)
-    )
-
-
-def _congruent(items: list[Node]) -> list[Node]:
-    """The modulus that stands behind the last item, given to those before it; without any, ≡ is =."""
-    if not any(type(item) is Congruence and item.modulus == _PENDING for item in items):
-        return items
-    last = items[-1]
-    known = last.arguments if type(last) is Call and last.name == "mod" else None
-    done: list[Node] = []
-    left: Node | None = None
-    for item in items:
-        if type(item) is Congruence and item.modulus == _PENDING:
-            left = item.left
-            done.append(
-                Relation((left, item.right), ("=",)) if known is None else Congruence(left, item.right, known[1])
-            )
-        elif known is not None and left is not None:
-            done.append(Congruence(left, known[0] if item is last else item, known[1]))
-        else:
-            done.append(item)
-    return done
+    return listed(congruent(items), joint)
 
 
 def read_item(r: Reader) -> Node:
@@ -161,27 +99,19 @@ def read_item(r: Reader) -> Node:
         if r.opens == "matrix" and token in CONDITIONAL:
             return read_condition(r)  # "if x > 0" in the second column of cases
         HEADS["lead-in"](r, token)
-        if r.tokens[r.at] in _OTHERWISE:
-            return _otherwise(r)
+        if r.tokens[r.at] in OTHERWISE:
+            return read_otherwise(r)
     left = read_sum(r)
-    if r.tokens[r.at] in _ENDS and r.condition is None and not r.vectors and type(left) is not Product:
+    if r.tokens[r.at] in ENDS and r.condition is None and not r.vectors and type(left) is not Product:
         return left
     return finish_item(r, left)
-
-
-def _otherwise(r: Reader) -> Node:
-    r.at += 1
-    if r.tokens[r.at] in _ENDS or r.tokens[r.at] == "\\\\" or r.tokens[r.at].startswith("\\end"):
-        return Text("otherwise")
-    r.take(",")
-    return Cases(((read_sum(r), None),))
 
 
 def finish_item(r: Reader, left: Node) -> Node:
     """The item whose first value has been read."""
     node = _named_point(r, finish_side(r, as_vector(left) if r.vectors else left))
     token = r.tokens[r.at]
-    if token[:1] == '"' and type(node) is Symbol and (found := _free(r, node)) is not None:
+    if token[:1] == '"' and type(node) is Symbol and (found := in_set(r, node)) is not None:
         node, token = found, r.tokens[r.at]
     if token in RELATIONS or token in ("\\not", '"is', '"equals'):
         node = _relation(r, node)
@@ -195,28 +125,10 @@ def finish_item(r: Reader, left: Node) -> Node:
         node, r.condition = Cases(((node, r.condition),)), None
     if token in CONDITIONAL or (token == "(" and r.tokens[r.at + 1] in CONDITIONAL):
         return Cases(((node, read_condition(r)),))
-    if token in _OTHERWISE:
+    if token in OTHERWISE:
         r.at += 1
         return Cases(((node, None),))
     return node
-
-
-def _free(r: Reader, symbol: Node) -> Node | None:
-    """x "can be any real number", "is an integer": the variable in a set; None, with nothing passed, if it is none."""
-    start = r.at
-    while r.tokens[r.at] in _MAY_BE:
-        r.at += 1
-    if r.at > start and r.tokens[r.at][:1] == '"':
-        word = r.tokens[r.at]
-        r.at += 1
-        found = HEADS["word"](r, word)
-        if isinstance(found, (NamedSet, SetOperation, Brackets)):
-            return Relation((symbol, found), ("in",))
-    r.at = start
-    return None
-
-
-_MAY_BE = frozenset(('"can', '"may', '"must', '"could', '"be', '"is', '"an', '"a', "a", '"take', '"on', '"are'))
 
 
 def _named_point(r: Reader, node: Node) -> Node:
@@ -311,6 +223,8 @@ def _relation(r: Reader, left: Node) -> Node:
             r.at += 1
             sign = "<=" if token == "<" else ">="
         congruent = congruent or token == "\\equiv"
+        if sign in ("in", "notin", "subset") and r.tokens[r.at] in ("R", "Q", "Z", "N", "C"):
+            r.tokens[r.at] = f"\\mathbb{{{r.tokens[r.at]}}}"  # with the marks behind it, as in N^*
         signs.append(_negative(r, sign) if negative else sign)
         right = _read_side(r)
         if sign == "=" and _runs_through(sides[-1], right):
@@ -323,7 +237,7 @@ def _relation(r: Reader, left: Node) -> Node:
         right = sides[1]
         if type(right) is Call and right.name == "mod":
             return Congruence(left, right.arguments[0], right.arguments[1])
-        return Congruence(left, right, _PENDING)
+        return Congruence(left, right, PENDING)
     return Relation(tuple(sides), tuple(signs))
 
 
@@ -348,38 +262,3 @@ def _read_modulus(r: Reader) -> Node:
     if bracket:
         r.expect(")", "the bracket of a modulus")
     return modulus
-
-
-def read_condition(r: Reader) -> Node:
-    """The condition behind "if", "for", "where": a statement, or the words up to the end of the item."""
-    bracket = r.take("(")
-    r.at += 1
-    while r.tokens[r.at] in ('"all', '"every', '"any', '"some', '"each'):
-        r.at += 1
-    start = r.at
-    if r.tokens[start][:1] != '"':
-        r.deeper()
-        condition = read_item(r)
-        while not bracket and r.tokens[r.at] in ('"and', '"or', ",") and _more_follows(r.tokens[r.at + 1]):
-            r.at += 1
-            condition = _listed([condition, read_item(r)], "and")
-        r.depth -= 1
-        if r.tokens[r.at][:1] != '"' or r.tokens[r.at] in SEPARATORS:
-            if bracket:
-                r.expect(")", "the bracket of a condition")
-            return condition
-        r.at = start
-    words: list[str] = []
-    while (token := r.tokens[r.at]) not in (",", ";", "", ")", "\\\\", "}") and not token.startswith("\\end"):
-        words.append(token.lstrip('"'))
-        r.at += 1
-    if bracket:
-        r.expect(")", "the bracket of a condition")
-    if not words:
-        raise r.unexpected()
-    return HEADS["text"](r, " ".join(words))
-
-
-def _more_follows(token: str) -> bool:
-    """Whether a condition goes on behind a comma: not with words, and not at the end of a row."""
-    return token[:1] != '"' and token not in ("", "\\\\", "&") and not token.startswith("\\end")

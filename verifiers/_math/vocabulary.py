@@ -3,7 +3,7 @@ r"""Which words and commands mean what before anything is read: lists, and nothi
 from __future__ import annotations
 
 from guerdon.verifiers._math.commands import MANY_ARGUMENTS, ONE_ARGUMENT
-from guerdon.verifiers._math.letters import GREEK
+from guerdon.verifiers._math.naming import GREEK
 
 _TEXTS = r"""
 \text \textbf \textit \textrm \textsf \texttt \textnormal \textsc \textsl \textup \mbox \hbox \mathrm \mathsf \mathtt
@@ -76,6 +76,9 @@ cost costs tank tans sink sing single logic logs land sins using cosine sine tan
 """
 NO_FUNCTIONS = frozenset(_NO_FUNCTIONS.split())
 """Words that begin like a function."""
+
+CODES = {"USD": "\\$", "EUR": "\\euro", "GBP": "\\pounds", "INR": "\\rupee", "Rs": "\\rupee"}
+"""Currencies in front of an amount."""
 
 PROGRAM = frozenset(("import", "print", "eval", "exec", "def", "return", "subprocess", "os", "input", "open"))
 SHORT_UNITS = frozenset("mgsLhNJWVAKC")

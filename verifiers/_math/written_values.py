@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from guerdon.verifiers._math.letters import GREEK
+from guerdon.verifiers._math.naming import GREEK
 from guerdon.verifiers._math.tree import (
     Apply,
     Based,
@@ -197,8 +197,14 @@ def _apply(node: Apply) -> tuple[str, int]:
     name = node.name
     if name.startswith("d/d"):
         return f"d{plain(node.arguments[0])}/{name[2:]}", PRODUCT
-    name = f"{name[:-3]}^{{-1}}" if name.endswith("^-1") else name if len(name) == 1 else _symbol(Symbol(name))[0]
-    return f"{name}({', '.join(map(plain, node.arguments))})", OPERAND
+    arguments = ", ".join(map(plain, node.arguments))
+    if name == "P given":
+        return f"P({plain(node.arguments[0])} \\mid {plain(node.arguments[1])})", OPERAND
+    if name.endswith("^-1"):
+        return f"{name[:-3]}^{{-1}}({arguments})", OPERAND
+    if len(name) > 1 and name.isalpha() and name not in GREEK:
+        return f"\\operatorname{{{name}}}({arguments})", OPERAND
+    return f"{_symbol(Symbol(name))[0]}({arguments})", OPERAND
 
 
 @writes(Based)

@@ -99,7 +99,8 @@ TREES: list[tuple[str, Node]] = [
     (r"\{(1,2),(3,4)\}", Braces((point(one, two), point(three, four)))),
     (r"\{x \mid x > 0\}", SetBuilder(x, (positive_x,))), (r"\{x : x > 0\}", SetBuilder(x, (positive_x,))),
     ("{x | x > 0}", SetBuilder(x, (positive_x,))),
-    (r"\{x \in \mathbb{R} : x > 0, x \ne 1\}", SetBuilder(Relation((x, reals), ("in",)), (positive_x, Relation((x, one), ("!=",))))),
+    (r"\{x \in \mathbb{R} : x > 0, x \ne 1\}",
+     SetBuilder(Relation((x, reals), ("in",)), (positive_x, Relation((x, one), ("!=",))))),
     (r"\{2k : k \in \mathbb{Z}\}", SetBuilder(Product((two, k)), (Relation((k, integers), ("in",)),))),
     (r"\{x : |x| < 2\}", SetBuilder(x, (Relation((Call("abs", (x,)), two), ("<",)),))),
     (r"\mathbb{R}", reals), (r"\mathbb R", reals), ("ℝ", reals), (r"\mathbb{R}^+", NamedSet("R+")),
@@ -114,7 +115,8 @@ TREES: list[tuple[str, Node]] = [
     (r"\mathbb{R} - \{0\}", without(reals, Braces((n(0),)))), (r"R \ {3}", without(reals, Braces((three,)))),
     ("R - {3}", without(reals, Braces((three,)))),
     (r"\mathbb{R} \setminus \{1\} \setminus \{2\}", without(reals, Braces((one,)), Braces((two,)))),
-    (r"[1,2]\times[3,4]", SetOperation("product", (between("[", one, two, closes="]"), between("[", three, four, closes="]")))),
+    (r"[1,2]\times[3,4]",
+     SetOperation("product", (between("[", one, two, closes="]"), between("[", three, four, closes="]")))),
     ("all real numbers", reals), ("all reals", reals), (r"\text{all real numbers}", reals), ("all integers", integers),
     ("all positive integers", NamedSet("Z+")),
     ("all nonnegative real numbers", between("[", n(0), infinity, closes=")")),
@@ -124,6 +126,7 @@ TREES: list[tuple[str, Node]] = [
     (r"all real numbers except $x = 3$", without(reals, Braces((three,)))),
     ("x can be any real number except -4", Relation((x, without(reals, Braces((n(-4),)))), ("in",))),
     ("x is any integer", Relation((x, integers), ("in",))),
+    (r"\{x \mid x > 0, k \in \mathbf{Z}\}", SetBuilder(x, (positive_x, Relation((k, integers), ("in",))))),
     # lists
     ("1, 2", Listing((one, two))), ("1;2;3", Listing((one, two, three))), ("1 and 2", Listing((one, two), "and")),
     (r"1 \text{ and } 2", Listing((one, two), "and")), ("1 or 2", Listing((one, two), "or")),
@@ -134,7 +137,8 @@ TREES: list[tuple[str, Node]] = [
     (r"1,2,\ldots,4", Listing((one, two, Symbol("..."), four))), ("1, 2, …", Listing((one, two, Symbol("...")))),
     (r"\boxed{1, 2}", Listing((one, two))),
     (r"\begin{cases} x=1 \\ k=2 \end{cases}", Listing((Relation((x, one), ("=",)), Relation((k, two), ("=",))), "and")),
-    (r"\left\{ \begin{array}{l} x=1 \\ k=2 \end{array} \right.", Listing((Relation((x, one), ("=",)), Relation((k, two), ("=",))), "and")),
+    (r"\left\{ \begin{array}{l} x=1 \\ k=2 \end{array} \right.",
+     Listing((Relation((x, one), ("=",)), Relation((k, two), ("=",))), "and")),
     (r"x=1\\k=2", Listing((Relation((x, one), ("=",)), Relation((k, two), ("=",))))),
 ]  # fmt: skip
 

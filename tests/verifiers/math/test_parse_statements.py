@@ -57,7 +57,8 @@ TREES: list[tuple[str, Node]] = [
     ("x ≠ 3", chain(x, "!=", three)), (r"x \not= 3", chain(x, "!=", three)),
     (r"1 < x \le 3", chain(one, "<", x, "<=", three)), (r"x \in \mathbb{R}", chain(x, "in", NamedSet("R"))),
     (r"x \in R", chain(x, "in", NamedSet("R"))), (r"x \notin \mathbb{Z}", chain(x, "notin", NamedSet("Z"))),
-    (r"x \in (1,2) \cup (3,5)", chain(x, "in", SetOperation("union", (Brackets("(", (one, two), ")"), Brackets("(", (three, five), ")"))))),
+    (r"x \in (1,2) \cup (3,5)",
+     chain(x, "in", SetOperation("union", (Brackets("(", (one, two), ")"), Brackets("(", (three, five), ")"))))),
     (r"x \approx 3", chain(x, "approx", three)), (r"x \mapsto x^2", chain(x, "maps", Power(x, two))),
     (r"f: x \mapsto x^2", chain(Apply("f", (x,)), "=", Power(x, two))),
     ("f(x)=2x+1", chain(Apply("f", (x,)), "=", Sum((Product((two, x)), one)))), ("5!=120", parse("5! = 120")),
@@ -81,7 +82,8 @@ TREES: list[tuple[str, Node]] = [
     ("1 : (3/5)", Ratio((one, n("3/5")))), ("12:00", Ratio((n(12), n(0)))),
     # conditions
     (r"\begin{cases} x & x>0 \\ 1 & \text{otherwise} \end{cases}", Cases(((x, chain(x, ">", n(0))), (one, None)))),
-    (r"\begin{cases} x, & \text{if } x>0, \\ 1, & \text{else} \end{cases}", Cases(((x, chain(x, ">", n(0))), (one, None)))),
+    (r"\begin{cases} x, & \text{if } x>0, \\ 1, & \text{else} \end{cases}",
+     Cases(((x, chain(x, ">", n(0))), (one, None)))),
     (r"k \text{ for all } k \in \mathbb{Z}", Cases(((k, whole),))),
     (r"x = k, k \in \mathbb{Z}", Cases(((chain(x, "=", k), whole),))),
     (r"x = k \text{ where } k \in \mathbb{Z}", Cases(((chain(x, "=", k), whole),))),
@@ -89,6 +91,13 @@ TREES: list[tuple[str, Node]] = [
     ("1 if the triangle is right, otherwise 2", Cases(((one, Text("the triangle is right")), (two, None)))),
     ("x ($x > 1$)\n2 ($x = 1$)", Cases(((x, chain(x, ">", one)), (two, chain(x, "=", one))))),
     ("x + 1 (x > 1)", Cases(((Sum((x, one)), chain(x, ">", one)),))),
+    ("1 for n=1, 2 for n=2", Cases(((one, chain(m, "=", one)), (two, chain(m, "=", two))))),
+    ("x if x>1 and x<5", Cases(((x, Listing((chain(x, ">", one), chain(x, "<", five)), "and")),))),
+    (r"a_n = 2 \quad (n \geq 1)", Cases(((chain(Symbol("a_n"), "=", two), chain(m, ">=", one)),))),
+    (r"\begin{align*} x&=1\\ y&=2\end{align*}", Listing((chain(x, "=", one), chain(y, "=", two)))),
+    ("= 5", five), ("≈ 5", five), (r"n \in \mathbf{N}^{*}", chain(m, "in", NamedSet("N*"))),
+    ("P(A|B) = 1/2", chain(Apply("P given", (Symbol("A"), Symbol("B"))), "=", n("1/2"))),
+    (r"\operatorname{Var}(X) = 2", chain(Apply("Var", (Symbol("X"),)), "=", two)),
     # words
     ("odd", Text("odd")), (r"\text{odd}", Text("odd")), ("Evelyn", Text("evelyn")), (r"\text{Evelyn}", Text("evelyn")),
     ('"Evelyn"', Text("evelyn")), ("**Evelyn**", Text("evelyn")), ("yes", Text("yes")),
@@ -107,7 +116,7 @@ TREES: list[tuple[str, Node]] = [
 
 UNREAD = [
     "x = 5 is the only solution", "5 is the only solution", "5 (since x > 0)", "5 because it is prime", "5 more",
-    "5 more than x", "x =", "= 5", "x < ", "x = 5 =", "E: the rate doubles", "x ≡ 1 (mod 3",
+    "5 more than x", "x =", "x < ", "x = 5 =", "E: the rate doubles", "x ≡ 1 (mod 3",
     "__import__('os').getpid()", "print(5)", "lambda x: x", "eval(5)", "os.system('ls')", "x = 5; import os", "x.y",
     "x == 5 ? 1 : 2", r"x \not< 3", "5 (note that this is exact)",
 ]  # fmt: skip

@@ -42,6 +42,8 @@ TREES: list[tuple[str, Node]] = [
     (r"\$18.90", named("18.9", "$")), ("$18.90", named("18.9", "$")), ("-$5", named(-5, "$")),
     ("5 dollars", named(5, "$")), (r"5\$", named(5, "$")), ("€5", named(5, "€")), ("5 €", named(5, "€")),
     ("50 cents", named(50, "¢")), (r"\$15,\!000", named(15000, "$")), ("£3", named(3, "£")),
+    ("USD 5", named(5, "$")), ("Rs. 500", named(500, "₹")), ("US$5", named(5, "$")),
+    (r"5{\rm cm}", quantity(5, cm=1)), (r"30 \mathrm{~km} / \mathrm{h}", quantity(30, km=1, h=-1)),
     (r"\$5 \text{ per hour}", Quantity(Number(Fraction(5)), Unit((("$", 1), ("h", -1))))),
     ("$2.5 million", named(2500000, "$")),
     (r"25\%", named(25, "%")), ("25%", named(25, "%")), ("25 percent", named(25, "%")),
