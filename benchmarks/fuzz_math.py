@@ -142,13 +142,14 @@ def at_random(findings: Findings, references: list[str], responses: list[str], s
         findings.try_itself(changed)
 
 
-def guided(findings: Findings, references: list[str], seconds: float) -> None:
+def guided(references: list[str], seconds: float) -> None:
     try:
         import atheris  # type: ignore[import-not-found]
     except ImportError:
         raise SystemExit("atheris is not installed: pip install atheris, or leave --atheris out") from None
-    with atheris.instrument_imports(include=["guerdon.verifiers"]):
+    with atheris.instrument_imports(include=["guerdon.verifiers"]):  # before anything else imports them
         import guerdon.verifiers.math  # noqa: F401
+    findings = Findings()
 
     def one(data: bytes) -> None:
         reference, _, answer = data.decode("utf-8", "replace").partition("\x01")
@@ -206,9 +207,9 @@ def main() -> None:
     references, responses = texts_of(Path(options.data))
     if options.threads:
         in_threads(references, responses, options.threads)
-    findings = Findings()
     if options.atheris:
-        guided(findings, references, options.seconds)
+        guided(references, options.seconds)
+    findings = Findings()
     at_random(findings, references, responses, options.seconds, options.seed)
     findings.report()
     raise SystemExit(int(bool(findings.found)))
