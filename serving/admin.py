@@ -64,7 +64,7 @@ def _about(lane: Lane, *, loading: bool) -> dict[str, Any]:
                 "version": each.version,
                 "current": each is lane.current,
                 "requests": each.jobs,
-                "source": each.source,
+                "source": None if each.source is None else each.source.spec,
                 "began": each.began,
                 "provenance": each.provenance,
             }

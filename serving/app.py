@@ -32,7 +32,6 @@ from guerdon.serving.dialects.registry import DIALECTS
 from guerdon.serving.engine import Engine
 from guerdon.serving.front import Front
 from guerdon.serving.metrics import Metrics
-from guerdon.serving.provenance import public
 from guerdon.serving.schemas import ScorerInfo, ScorerList, to_json
 from guerdon.serving.storing.writer import StoreWriter
 
@@ -128,7 +127,7 @@ def _add_routes(app: FastAPI, engine: Engine, metrics: Metrics) -> None:
                 version=lane.version,
                 scale=lane.scale,
                 kind="model" if lane.prepares else "plain",
-                provenance=public(lane.current.provenance),
+                provenance=dict(lane.current.provenance),
             )
             for name, lane in engine.lanes.items()
         ]

@@ -3,7 +3,8 @@
 Exit codes:
 
     0    done, nothing to report
-    1    findings: a wrong answer (verify), an accuracy below --min-accuracy (evaluate), a broken part (doctor)
+    1    findings: a wrong answer (verify), an accuracy below --min-accuracy (evaluate), a broken part (doctor),
+         a stored score that does not come back (replay)
     2    usage: an unknown option, a file that is not there, rows that are wrong, a missing extra
     3    outage: a server that did not answer after all retries
     70   a fault of guerdon's own, with its traceback
@@ -26,7 +27,19 @@ from typer.core import TyperGroup
 import guerdon
 from guerdon import __version__
 from guerdon.rewards.errors import GuerdonError, OutageError
-from guerdon.serving.commands import audit, calibrate, debias, demo, doctor, evaluate, score, serve, train, verify
+from guerdon.serving.commands import (
+    audit,
+    calibrate,
+    debias,
+    demo,
+    doctor,
+    evaluate,
+    replay,
+    score,
+    serve,
+    train,
+    verify,
+)
 
 USAGE, OUTAGE, FAULT, INTERRUPTED = 2, 3, 70, 130
 
@@ -109,7 +122,7 @@ def _root(
     """
 
 
-for _command in (train, evaluate, calibrate, debias, score, serve, verify, demo, doctor):
+for _command in (train, evaluate, calibrate, debias, score, serve, replay, verify, demo, doctor):
     app.command(_command.__name__.rpartition(".")[2], epilog=_command.EXAMPLES)(_command.command)
 app.add_typer(audit.app, name="audit", help="Learn a verifier's error rates from some labels.", epilog=audit.EXAMPLES)
 

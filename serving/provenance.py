@@ -12,27 +12,34 @@ the user's own) is told by its name and version, which every scorer has.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from guerdon import __version__
 from guerdon.rewards.scorer import BatchScorer
+from guerdon.serving.specs import is_data
 
 if TYPE_CHECKING:
     from guerdon.rewards import Score, Scorer
+    from guerdon.serving.config import ScorerSpec
     from guerdon.serving.jobs import Origin
 
 _LIBRARIES = ("torch", "transformers", "tokenizers")
 
 
-def about(scorer: Scorer, scores: str) -> dict[str, Any]:
-    """What the scores of this scorer have in common, as plain JSON values. scores: ``fast`` or ``exact``."""
+def about(scorer: Scorer, scores: str, source: ScorerSpec | None = None) -> dict[str, Any]:
+    """What the scores of this scorer have in common, as plain JSON values.
+
+    scores: ``fast`` or ``exact``. source: what it was loaded by; its options are told of verifiers and models only,
+    since those of other code and other servers may hold keys.
+    """
     own = getattr(scorer, "provenance", None)
     known: dict[str, Any] = {"scorer": scorer.name, "version": scorer.version, "guerdon": __version__}
     if isinstance(scorer, BatchScorer):
         known["scores"] = scores
         # Only what is loaded already: a user's model need not be of torch.
         known |= {name: getattr(sys.modules[name], "__version__", "") for name in _LIBRARIES if name in sys.modules}
+    if source is not None and source.options and is_data(source.spec):
+        known["options"] = dict(source.options)
     return {**known, **(own() if callable(own) else {})}
 
 
@@ -63,8 +70,3 @@ def cut_of(score: Score) -> int | None:
 def truncated(score: Score) -> bool:
     """Whether the scorer read less than it was given."""
     return bool(cut_of(score))
-
-
-def public(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """What callers may know of it: all but the places of this machine's files."""
-    return {key: value for key, value in provenance.items() if key != "source"}

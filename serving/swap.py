@@ -14,13 +14,13 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from guerdon.rewards import Sample, Scorer
 from guerdon.rewards.errors import GuerdonError, UnknownNameError, UsageError
-from guerdon.serving.config import ServeConfig
+from guerdon.serving.config import ScorerSpec, ServeConfig
 from guerdon.serving.engine import Engine
 from guerdon.serving.specs import load_model
 
@@ -60,8 +60,10 @@ class Swapper:
             start, before = time.monotonic(), lane.version
             self.loading.add(name)
             try:
-                scorer = await asyncio.to_thread(self._loaded, name, folder, records)
-                lane.swap(scorer, source=source)
+                spec = self._config.scorers.get(name)
+                options = {} if spec is None else spec.options
+                scorer = await asyncio.to_thread(_loaded, folder, records, options)
+                lane.swap(scorer, source=ScorerSpec(source, options))
             except Exception as error:  # torch and transformers raise all kinds of things about a bad folder
                 known = isinstance(error, GuerdonError)
                 logger.warning("scorer %r still serves %s: %s", name, before, error, exc_info=not known)
@@ -89,18 +91,18 @@ class Swapper:
             raise ForbiddenError(f"source {source!r:.200} is not below one of this server's swap_dirs")
         return paths[0], paths[1:]
 
-    def _loaded(self, name: str, folder: str, records: Sequence[str]) -> Scorer:
-        """The model, ready to serve. Runs in a thread."""
-        if not Path(folder).is_dir():
-            raise UsageError(f"no folder at {folder!r}")
-        spec = self._config.scorers.get(name)
-        scorer: Scorer = load_model(folder, **({} if spec is None else spec.options))
-        if records:
-            from guerdon.calibration.wrap import wrapped
 
-            for file in records:
-                scorer = wrapped(scorer, Path(file))
-        for score in scorer.score(_WARM_UP):
-            if score.status == "error":
-                raise UsageError(f"it cannot score: {score.reason}")
-        return scorer
+def _loaded(folder: str, records: Sequence[str], options: Mapping[str, Any]) -> Scorer:
+    """The model, ready to serve, with the options of the one before. Runs in a thread."""
+    if not Path(folder).is_dir():
+        raise UsageError(f"no folder at {folder!r}")
+    scorer = load_model(folder, **options)
+    if records:
+        from guerdon.calibration.wrap import wrapped
+
+        for file in records:
+            scorer = wrapped(scorer, Path(file))
+    for score in scorer.score(_WARM_UP):
+        if score.status == "error":
+            raise UsageError(f"it cannot score: {score.reason}")
+    return scorer

@@ -9,7 +9,7 @@ from typing import Any
 from guerdon.rewards.types import Scale
 from guerdon.serving.dialects import Call, Context
 from guerdon.serving.engine import Scored
-from guerdon.serving.provenance import of_score, public, truncated
+from guerdon.serving.provenance import of_score, truncated
 from guerdon.serving.schemas import (
     ErrorBody,
     ErrorResponse,
@@ -82,7 +82,7 @@ def _write(work: Work, scale: Scale, scored: Scored) -> dict[str, Any]:
         "timing_ms": scored.timing_ms,
     }
     if work.provenance:
-        answer["provenance"] = public(scored.provenance)
+        answer["provenance"] = scored.provenance
         for item, origin, score in zip(items, scored.origins, scored.scores, strict=True):
             item["provenance"] = of_score(origin, score)
     return answer

@@ -163,10 +163,11 @@ class _SqlAlchemy:
         self._alchemy = sqlalchemy
         try:
             url = sqlalchemy.make_url(where)
-        except sqlalchemy.exc.ArgumentError as error:
+        except (sqlalchemy.exc.ArgumentError, ValueError):
+            # Without the cause, which may show a password that stands in the wrong place.
             raise UsageError(
                 "the store's URL cannot be read; write a file, or postgresql+psycopg://USER@HOST/DATABASE"
-            ) from error
+            ) from None
         self.name, self.dialect = url.render_as_string(hide_password=True), url.get_backend_name()
         if self.dialect not in DIALECTS:
             raise UsageError(f"a store is a file, or in PostgreSQL; got {self.name!r}")

@@ -134,7 +134,7 @@ class Versions:
         if known is None or known[0] is not scored.provenance:
             kind = "model" if generation.prepares else "plain"
             about = (generation.name, scored.version, generation.scale, kind, _json(scored.provenance))
-            source = _safe(generation.source)
+            source = None if generation.source is None else _safe(generation.source.spec)
             name = hashlib.blake2b(_json([*about, source]).encode(), digest_size=8).hexdigest()
             known = self._known[key] = (scored.provenance, (name, *about, source, generation.began))
         return known[1]

@@ -197,7 +197,8 @@ def test_answer_has_its_documented_form_and_null_for_unscored() -> None:
     answer = ScoreResponse.model_validate_json(body)
     assert [entry.value for entry in answer.items] == [0.5, None]
     assert json.loads(body)["items"][1] == {
-        "id": None, "value": None, "status": "abstained", "truncated": False, "reason": "no answer found", "details": {},
+        "id": None, "value": None, "status": "abstained", "truncated": False, "reason": "no answer found",
+        "details": {},
     }  # fmt: skip
 
 
