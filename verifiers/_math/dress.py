@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 
 from guerdon.verifiers._math.errors import UnreadError
+from guerdon.verifiers._math.numerals import is_numeral
 from guerdon.verifiers._math.overview import braces_of_sets, is_money
 from guerdon.verifiers._math.reader import HEADS
 from guerdon.verifiers._math.runs import is_word, letters_of
@@ -35,6 +36,8 @@ from guerdon.verifiers._math.vocabulary import (
     PER,
     SAME,
     SHORT_UNITS,
+    SPOKEN_POWERS,
+    SPOKEN_SIGNS,
     TEXTS,
 )
 
@@ -270,6 +273,13 @@ class _Dresser:
             self.at += self._next() == "."
         elif token == "US" and self._next() in ("$", "\\$"):
             pass
+        elif token.lower() in SPOKEN_SIGNS and self._spoken_before_operand():
+            self._keep(SPOKEN_SIGNS[token.lower()])
+        elif token in SPOKEN_POWERS and self._ends_operand() and not is_word(self._last()):
+            self._keep("^", SPOKEN_POWERS[token])
+        elif token == "square" and self._next() == "root" and self._next(2) == "of":
+            self._keep("\\sqrt")
+            self.at += 2
         elif token.lower() == "o'clock":
             self._keep('"oclock')
         elif self.texts:
@@ -298,6 +308,13 @@ class _Dresser:
         ):
             return '"' + token
         return NAMES[token]
+
+    def _spoken_before_operand(self) -> bool:
+        """Whether a number, variable or infinity follows: "negative 5", but not "negative integers"."""
+        token = self._next()
+        if token.isalpha() and len(token) > 1:
+            return is_numeral(token.lower()) or NAMES.get(token) in ("\\infty", "\\pi", "\\sqrt")
+        return token[:1].isalnum() or token[:1] == "\\"
 
     def _raised_behind_number(self) -> bool:
         """12^{th}."""

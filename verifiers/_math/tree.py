@@ -62,7 +62,11 @@ class Constant(Node):
 
 @dataclass(frozen=True, slots=True)
 class Symbol(Node):
-    r"""A variable: ``x``, ``alpha``, ``x_1``, ``x'``, ``a_{n+1}`` (named ``a_n+1``, without braces and spaces)."""
+    r"""A variable: ``x``, ``alpha``, ``x_1``, ``x'``, ``a_{n+1}`` (named ``a_n+1``, without braces and spaces).
+
+    What is left out ("1, 2, …, n") is ``Symbol("...")``, which equals only itself. A label in words ("area = 5") is a
+    symbol named by the words, and so are ``angle ABC``, ``y bar`` and ``unit vector i``.
+    """
 
     name: str
 
@@ -127,7 +131,8 @@ class Apply(Node):
 class Binder(Node):
     """``sum``, ``product``, ``integral`` or ``limit`` of a body over a bound variable.
 
-    low, high: the ends, None where none are written; a limit has only ``low``, what the variable goes to.
+    low, high: the ends, None where none are written; a limit has only ``low``, what the variable goes to, which from
+    one side is ``Apply("+", (point,))`` or ``Apply("-", (point,))``.
     """
 
     kind: Literal["sum", "product", "integral", "limit"]
@@ -147,7 +152,10 @@ class PlusMinus(Node):
 
 @dataclass(frozen=True, slots=True)
 class Cases(Node):
-    """A piecewise value: pairs of a value and its condition, None for "otherwise"."""
+    """A piecewise value: pairs of a value and its condition, None for "otherwise".
+
+    With one branch a value and what it holds for: "n(n+1) for n > 1", "x = kπ, k ∈ Z".
+    """
 
     branches: tuple[tuple[Node, Node | None], ...]
 

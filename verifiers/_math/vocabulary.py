@@ -77,6 +77,10 @@ cost costs tank tans sink sing single logic logs land sins using cosine sine tan
 NO_FUNCTIONS = frozenset(_NO_FUNCTIONS.split())
 """Words that begin like a function."""
 
+SPOKEN_SIGNS = {"minus": "-", "negative": "-", "plus": "+", "positive": "+"}
+SPOKEN_POWERS = {"squared": "2", "cubed": "3"}
+"""Operations in words, where an operand stands behind or before them: "minus infinity", "x squared"."""
+
 CODES = {"USD": "\\$", "EUR": "\\euro", "GBP": "\\pounds", "INR": "\\rupee", "Rs": "\\rupee"}
 """Currencies in front of an amount."""
 

@@ -91,6 +91,8 @@ TREES: list[tuple[str, Node]] = [
     # letters
     ("e", e), ("E", Symbol("E")), ("i", i), ("I", Symbol("I")), (r"\mathrm{e}", e),
     ("2+3i", plus(n(2), times(n(3), i))),
+    ("minus infinity", times(n(-1), infinity)), ("x squared", Power(x, n(2))), ("x plus y", plus(x, y)),
+    ("square root of 5", root(n(5))),
     ("x_1", Symbol("x_1")), ("x_{12}", Symbol("x_12")), ("a_{n+1}", Symbol("a_n+1")), ("x'", Symbol("x'")),
     ("x''", Symbol("x''")),
     (r"\alpha", Symbol("alpha")), ("α", Symbol("alpha")), (r"\varphi", Symbol("phi")), ("C", Symbol("C")),
