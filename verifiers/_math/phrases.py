@@ -29,14 +29,11 @@ from guerdon.verifiers._math.tree import (
     Braces,
     Brackets,
     Constant,
-    Listing,
     NamedSet,
     Node,
     Number,
-    PlusMinus,
     Relation,
     SetOperation,
-    Sum,
     Text,
 )
 from guerdon.verifiers._math.units import NO_UNITS
@@ -245,8 +242,3 @@ def _is_word(token: str) -> bool:
 
 def _word(token: str) -> str:
     return token[1:].lower() if token[:1] == '"' else ""
-
-
-def is_plural(node: Node) -> bool:
-    """Whether a node stands for several values."""
-    return isinstance(node, (Listing, PlusMinus, Sum))
