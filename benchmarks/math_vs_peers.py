@@ -210,6 +210,7 @@ def main() -> None:
     parser.add_argument("--errors", action="store_true", help="list our remaining errors")
     parser.add_argument("--json", type=Path, help="write all figures here")
     options = parser.parse_args()
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     if options.data is None:
         parser.error("give --data FOLDER or set GUERDON_DATA")
     options.data = Path(options.data)
