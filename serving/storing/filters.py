@@ -28,8 +28,8 @@ class Filter:
 
     scorer, status, version: as they stand in an answer. group: as the caller named it. request: an ``X-Request-Id``.
     name: the caller's id of an item. steps: first and last of the trainer's. values: lowest and highest, either of
-    which may be None. times: from and until, seconds since 1970. truncated: whether the sample was cut. prompt: the
-    hash of a prompt, to find its other responses.
+    which may be None. times: from and until, seconds since 1970. truncated: whether the sample was cut. prompt,
+    response: the hash of either, to find a prompt's other responses and a sample's other scores. id: of the score.
     disagrees_with: another scorer; only samples for which the two lie on different sides of ``threshold`` (this
     scorer's and the other's), each having a value.
     """
@@ -45,6 +45,8 @@ class Filter:
     times: tuple[float | None, float | None] | None = None
     truncated: bool | None = None
     prompt: str | None = None
+    response: str | None = None
+    id: int | None = None
     disagrees_with: str | None = None
     thresholds: tuple[float, float] = (0.5, 0.5)
 
@@ -70,6 +72,8 @@ class Filter:
             ("request", self.request),
             ("name", self.name),
             ("prompt", self.prompt),
+            ("response", self.response),
+            ("id", self.id),
         ):
             if value is not None:
                 ask(f"s.{column} = :{column}", **{column: value})

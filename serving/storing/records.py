@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+import orjson
+
 from guerdon.rewards.types import Text
 from guerdon.serving.engine import Scored
 from guerdon.serving.jobs import Item, Job, ReadyMade, Request
@@ -27,6 +29,7 @@ SHORT = 200
 STEPS = ("step", "global_step")
 """Where ``meta`` may hold the trainer's step."""
 _MANY, _DEEP = 50, 4  # entries of a list or mapping in them, and how far these may nest
+_PLAIN = frozenset({int, float, bool, type(None)})
 _LONGEST = 100_000  # characters of all ``details`` or ``meta`` of a sample that are kept with texts
 
 
@@ -162,7 +165,10 @@ def _short(value: Any, depth: int = 0) -> Any:
     if depth == _DEEP:
         return "…"
     if isinstance(value, Mapping):
-        kept = {str(key)[:SHORT]: _short(each, depth + 1) for key, each in islice(value.items(), _MANY)}
+        kept = {
+            str(key)[:SHORT]: each if type(each) in _PLAIN else _short(each, depth + 1)
+            for key, each in islice(value.items(), _MANY)
+        }
         return kept if len(value) <= _MANY else {**kept, "…": len(value)}
     if isinstance(value, (list, tuple)):
         return [*(_short(each, depth + 1) for each in value[:_MANY]), *(["…"] if len(value) > _MANY else [])]
@@ -172,8 +178,10 @@ def _short(value: Any, depth: int = 0) -> Any:
 def _json(value: Any) -> str:
     """JSON that any database takes and that reads back as what was written: no NUL, no unpaired surrogate."""
     if isinstance(value, str):
-        text = json.dumps(value, ensure_ascii=False)
-        return text if _encodes(text) else json.dumps(value)
+        try:
+            return orjson.dumps(value).decode()
+        except TypeError:  # an unpaired surrogate, which only an escape brings back
+            return json.dumps(value)
     return to_json(value).decode()
 
 

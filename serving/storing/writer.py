@@ -1,6 +1,6 @@
 """Who writes to the store: a thread of its own, fed by the engine, that never makes scoring wait.
 
-The engine appends what it answered to a bounded list; ten times a second the thread takes all of it, makes rows and
+The engine appends what it answered to a bounded list; four times a second the thread takes all of it, makes rows and
 adds them in one transaction. Nobody is woken and nothing is computed on the event loop.
 
 While the database cannot be written to (a full disk, a lock, a server that is away), the list grows to its bound, and
@@ -29,7 +29,7 @@ logger = logging.getLogger("guerdon.serving")
 
 QUEUE_SAMPLES, QUEUE_TOKENS = 50_000, 8_000_000
 """The most that waits to be written: about 32 MB of texts, and as much again of everything else."""
-_EVERY = 0.1  # seconds between transactions
+_EVERY = 0.25  # seconds between transactions: shorter ones cost the event loop more for taking turns
 _AT_ONCE = 1_000  # requests of one transaction
 _AGAIN = 1.0  # seconds until a transaction that failed is tried again
 _WARN_EVERY = 60.0
