@@ -13,6 +13,10 @@ when neither names a token. An unknown key is an error.
     spec = "runs/helpful"
     overlong = "truncate_prompt"
 
+    [scorers.checked]                # scored by processes of its own (see guerdon.serving.workers)
+    spec = "math"
+    workers = 4                      # worker_seconds and worker_memory are theirs, too
+
     [tenants.team-a]                 # callers with a token of their own, and the part of a queue that they may fill
     token_file = "team-a.txt"
     share = 0.5
@@ -38,6 +42,8 @@ from guerdon.rewards.errors import UnknownNameError, UsageError
 TOKEN_VARIABLE = "GUERDON_TOKEN"  # noqa: S105 (the name of a variable, not a token)
 ADMIN_VARIABLE = "GUERDON_ADMIN_TOKEN"
 
+MOST_WORKERS = 1024
+
 # A scorer's name is a metric label, a JSON value and the part of a URL after '#', so it stays plain.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 # What may follow "Bearer " in a header without quoting or folding.
@@ -46,10 +52,26 @@ _TOKEN = re.compile(r"[\x21-\x7e]+")
 
 @dataclass(frozen=True, slots=True)
 class ScorerSpec:
-    """How to load one scorer: its spec (guerdon.serving.specs) and the options handed to it."""
+    """How to load one scorer: its spec (guerdon.serving.specs) and the options handed to it.
+
+    workers: processes of its own, 0 for none. worker_seconds: the longest one sample may take there. worker_memory: MiB
+    that such a process may take beyond what loading took. Raises UsageError for numbers that cannot be right.
+    """
 
     spec: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    workers: int = 0
+    worker_seconds: float = 30.0
+    worker_memory: int = 2048
+
+    def __post_init__(self) -> None:
+        right = _is_int(self.workers) and 0 <= self.workers <= MOST_WORKERS
+        _require(right, "workers", self.workers, f"a number of processes, from 0 to {MOST_WORKERS}")
+        seconds = self.worker_seconds
+        right = isinstance(seconds, (int, float)) and not isinstance(seconds, bool) and 0 < seconds <= 86_400
+        _require(right, "worker_seconds", seconds, "seconds, above 0 and at most 86400")
+        right = _is_int(self.worker_memory) and self.worker_memory >= 64
+        _require(right, "worker_memory", self.worker_memory, "MiB, at least 64")
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +219,7 @@ def parse_scorer_flag(text: str) -> tuple[str, ScorerSpec]:
     """``NAME=SPEC`` of the command line, split at its first ``=``.
 
     >>> parse_scorer_flag("math=numeric")
-    ('math', ScorerSpec(spec='numeric', options={}))
+    ('math', ScorerSpec(spec='numeric', options={}, workers=0, worker_seconds=30.0, worker_memory=2048))
     """
     name, equals, spec = text.partition("=")
     if not equals or not name or not spec:
@@ -228,7 +250,9 @@ def _scorer_spec(name: str, value: Any) -> ScorerSpec:
     if isinstance(value, str):
         return ScorerSpec(value)
     if isinstance(value, Mapping) and isinstance(value.get("spec"), str):
-        return ScorerSpec(value["spec"], {key: option for key, option in value.items() if key != "spec"})
+        own = {key: value[key] for key in ("workers", "worker_seconds", "worker_memory") if key in value}
+        options = {key: option for key, option in value.items() if key != "spec" and key not in own}
+        return ScorerSpec(value["spec"], options, **own)
     raise UsageError(f"scorers.{name} must be a spec, or a table with a 'spec' and options; got {value!r:.80}")
 
 

@@ -22,6 +22,7 @@ from guerdon.rewards import Score, Scorer
 from guerdon.rewards.errors import OutageError, UnknownNameError
 from guerdon.serving.jobs import Item, Job, Origin, Request
 from guerdon.serving.lane import Lane
+from guerdon.serving.workers import WorkerScorer
 
 if TYPE_CHECKING:
     from guerdon.serving.config import ServeConfig
@@ -76,6 +77,7 @@ class Engine:
         self.draining = False
         self.observers: list[Callable[[Job, Scored], None]] = []
         self.lanes = {name: Lane(name, scorer, config, metrics) for name, scorer in scorers.items()}
+        metrics.watch_workers(self._workers)
 
     @property
     def idle(self) -> bool:
@@ -171,6 +173,11 @@ class Engine:
         if job.tenant is not None:
             self._waiting_of[job.tenant] -= job.tokens
         self._metrics.waiting(lane.name, lane.waiting)
+
+    def _workers(self) -> dict[str, Mapping[str, int]]:
+        """What became of worker processes, by scorer."""
+        scorers = {name: lane.current.scorer for name, lane in self.lanes.items()}
+        return {name: scorer.counts for name, scorer in scorers.items() if isinstance(scorer, WorkerScorer)}
 
     def _timing(self, name: str, job: Job) -> dict[str, float]:
         end = time.monotonic()

@@ -3,7 +3,8 @@
     job -> (prepare thread: token ids) -> batcher -> worker thread: batch, score -> event loop
 
 Only a BatchScorer has a prepare thread, so that text is tokenised while the model computes. The worker alone touches
-the batcher. It never waits for a timer: a batch is what happens to wait when the scorer is free.
+the batcher. It never waits for a timer: a batch is what happens to wait when the scorer is free. A scorer that has
+processes of its own (WorkerScorer) is handed work unit by unit and gives each score when it has it.
 
 A batch that raises is split until the sample at fault stands alone, which comes back unscored with status ``error``;
 its neighbours keep their scores. An outage (OutageError) makes the whole batch ``error`` at once, since asking a dead
@@ -29,8 +30,10 @@ from guerdon.rewards.types import SCALES, in_scale
 from guerdon.serving.batcher import Batcher, ByLength, InOrder
 from guerdon.serving.jobs import Item, Job, Origin, ReadyMade, Settled, Unit
 from guerdon.serving.memory import Memory, key_of_ids, key_of_sample
+from guerdon.serving.processes.pool import Outcome, Task
 from guerdon.serving.provenance import about
 from guerdon.serving.sweep import sweep
+from guerdon.serving.workers import WorkerScorer
 
 if TYPE_CHECKING:
     from guerdon.serving.config import ScorerSpec, ServeConfig
@@ -71,6 +74,7 @@ class Generation:
         self.version, self.scale = _declared(name, scorer)
         self.provenance: Mapping[str, Any] = about(scorer, config.scores, source)
         self.prepares = isinstance(scorer, BatchScorer)
+        self.takes_tasks = isinstance(scorer, WorkerScorer)
         self.shares = bool(getattr(scorer, "share_prompts", False)) and config.scores == "fast"
         # A server behind us remembers for itself, and may change its version unasked.
         self._entries = 0 if getattr(scorer, "remote", False) else config.cache_entries
@@ -115,6 +119,7 @@ class Lane:
         self._inbox: SimpleQueue[list[Unit] | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._burst = _Burst()
+        self._pace = _Pace()
         self.waiting = 0  # estimated tokens accepted and not yet answered; changed on the event loop only
         self.seconds_a_token = 0.0  # of late, estimated tokens; 0 before the first batch; written by the worker only
 
@@ -304,7 +309,7 @@ class Lane:
                     unit.generation.batcher.add((unit,))
             for generation in self._generations:
                 if batch := generation.batcher.take():
-                    self._answer(batch)
+                    (self._hand_out if generation.takes_tasks else self._answer)(batch)
                     break
 
     def _arrived(self) -> Iterator[list[Unit] | None]:
@@ -320,25 +325,56 @@ class Lane:
                 yield self._inbox.get_nowait()
 
     def _answer(self, batch: list[Unit]) -> None:
-        start = time.monotonic()
-        for unit in batch:
-            for waiters in unit.waiters:
-                for job, _ in waiters:
-                    job.started = job.started or start
-        generation = batch[0].generation
-        self._metrics.batch(self.name, sum(len(unit.waiters) for unit in batch))
+        start, generation = time.monotonic(), batch[0].generation
+        name, size = self._begin(batch)
         if generation.prepares:
             self._note_forward(batch, shares=generation.shares)
         scores = iter(self._score(batch))
         settled: list[Settled] = []
-        self._batches += 1
-        name, size = f"{_RUN}-{self._batches}", sum(len(unit.waiters) for unit in batch)
         for unit in batch:
-            mine = [next(scores) for _ in unit.waiters]
-            origin = _origin(unit, name, size)
-            settled += unit.settled(mine, origin) if unit.key is None else generation.memory.end(unit, mine[0], origin)
-        self._note_rate(batch, time.monotonic() - start)
+            settled += _settled(unit, [next(scores) for _ in unit.waiters], _origin(unit, name, size))
+        self._note_rate(sum(map(_tokens, batch)), time.monotonic() - start)
         _deliver(settled)
+
+    def _begin(self, batch: list[Unit]) -> tuple[str, int]:
+        """Note that a batch begins now; its name and its samples."""
+        start, size = time.monotonic(), sum(len(unit.waiters) for unit in batch)
+        for unit in batch:
+            for waiters in unit.waiters:
+                for job, _ in waiters:
+                    job.started = job.started or start
+        self._metrics.batch(self.name, size)
+        self._batches += 1
+        return f"{_RUN}-{self._batches}", size
+
+    def _hand_out(self, batch: list[Unit]) -> None:
+        """Give units to a scorer's own processes, which waits while they have enough."""
+        name, size = self._begin(batch)
+        self._pace.begin(len(batch))
+        scorer: Any = batch[0].generation.scorer
+        tasks = [
+            Task(unit.work, partial(self._came, unit, _origin(unit, name, size)), partial(_wanted, unit))
+            for unit in batch
+        ]
+        try:
+            scorer.submit(tasks)
+        except Exception as error:  # no more processes, say
+            logger.exception("scorer %r took no work", self.name)
+            for task in tasks:
+                task.done([_failed(error)] * len(task.samples))
+
+    def _came(self, unit: Unit, origin: Origin, outcome: Outcome) -> None:
+        """What became of a unit that was handed out. Called once for each, on a thread of the scorer."""
+        if elapsed := self._pace.end(_tokens(unit)):
+            self._note_rate(*elapsed)
+        if outcome is None:
+            return
+        if isinstance(outcome, OutageError):
+            logger.warning("scorer %r: an outage: %s", self.name, outcome)
+            self._metrics.outage(self.name)
+            outcome = [_failed(outcome)] * len(unit.waiters)
+        scale = unit.generation.scale
+        _deliver(_settled(unit, [_on_scale(score, scale) for score in outcome], origin))
 
     def _note_forward(self, batch: list[Unit], *, shares: bool) -> None:
         costs = [unit.cost for unit in batch]
@@ -346,11 +382,8 @@ class Lane:
             costs = [cost for _, cost in _trees(batch, 1 << 60)]
         self._metrics.forward(self.name, sum(unit.cost for unit in batch), sum(costs), max(costs) * len(costs))
 
-    def _note_rate(self, batch: list[Unit], seconds: float) -> None:
+    def _note_rate(self, tokens: float, seconds: float) -> None:
         """How fast work goes of late, in the estimated tokens that admission counts."""
-        tokens = sum(
-            job.tokens / len(job.items) for unit in batch for waiters in unit.waiters for job, _ in waiters[:1]
-        )
         rate = seconds / max(tokens, 1.0)
         self.seconds_a_token = rate if not self.seconds_a_token else 0.9 * self.seconds_a_token + 0.1 * rate
 
@@ -399,6 +432,37 @@ class _Burst:
         self._pays += 0.2 * (came - self._pays)
 
 
+class _Pace:
+    """How fast work goes that many processes do at once: what is done in a stretch of time in which some is under way.
+
+    Several threads tell it.
+    """
+
+    _STRETCH = 0.2  # seconds
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._under_way, self._since, self._tokens = 0, 0.0, 0.0
+
+    def begin(self, units: int) -> None:
+        with self._lock:
+            if not self._under_way:
+                self._since = time.monotonic()
+            self._under_way += units
+
+    def end(self, tokens: float) -> tuple[float, float] | None:
+        """A unit is done. Tokens and seconds of a stretch, once that is over."""
+        with self._lock:
+            now = time.monotonic()
+            self._under_way -= 1
+            self._tokens += tokens
+            seconds = now - self._since
+            if self._under_way and seconds < self._STRETCH:
+                return None
+            stretch, self._tokens, self._since = (self._tokens, seconds), 0.0, now
+            return stretch
+
+
 def _call(generation: Generation, units: list[Unit]) -> list[Score]:
     scorer: Any = generation.scorer
     if generation.prepares:
@@ -420,6 +484,21 @@ def _origin(unit: Unit, batch: str, size: int) -> Origin:
         return Origin(unit.key, None, batch, size)  # type: ignore[arg-type]  # bytes or None, see _plain_units
     ids, _ = unit.key  # type: ignore[misc]  # see _tokenised
     return Origin(ids, unit.cost, batch, size)
+
+
+def _settled(unit: Unit, scores: list[Score], origin: Origin) -> list[Settled]:
+    if unit.key is None:
+        return unit.settled(scores, origin)
+    return unit.generation.memory.end(unit, scores[0], origin)
+
+
+def _tokens(unit: Unit) -> float:
+    """Estimated, as admission counts them; of those who have joined, nothing."""
+    return sum(job.tokens / len(job.items) for (job, _), *_ in unit.waiters)
+
+
+def _wanted(unit: Unit) -> bool:
+    return not unit.dropped
 
 
 def _deliver(settled: list[Settled]) -> None:

@@ -8,7 +8,7 @@ times as long. Each number has one writer: the event loop, or the worker thread 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -106,6 +106,12 @@ class Metrics(Collector):
         self._store_waiting = _Series(
             "guerdon_store_waiting", "Scores that wait to be written to the store", (), GaugeMetricFamily
         )
+        self._workers = _Series(
+            "guerdon_workers",
+            "Worker processes: started, crashed, killed (too slow), recycled, failed (to start)",
+            ("scorer", "event"),
+        )
+        self._worker_counts: Callable[[], Mapping[str, Mapping[str, int]]] = dict
         self._truncated = _Series("guerdon_truncated", "Samples that were cut to fit the model", ("scorer",))
         self._batch_samples = _Spread("guerdon_batch_samples", "Samples in one batch", ("scorer",), _SAMPLES)
         self._stage = _Spread(
@@ -160,6 +166,10 @@ class Metrics(Collector):
         self._tokens.add(scorer, "shared", by=shared)
         self._tokens.add(scorer, "padded", by=padded)
 
+    def watch_workers(self, counts: Callable[[], Mapping[str, Mapping[str, int]]]) -> None:
+        """counts: asked when somebody asks for the metrics; events of worker processes by scorer."""
+        self._worker_counts = counts
+
     def took(self, scorer: str, stages: Mapping[str, float]) -> None:
         for stage, seconds in stages.items():
             self._stage.add(scorer, stage, value=seconds)
@@ -169,9 +179,12 @@ class Metrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Called by the registry when somebody asks."""
+        for scorer, counts in self._worker_counts().items():
+            self._workers.values |= {(scorer, event): count for event, count in counts.items()}
         for series in (
             self._responses, self._refused, self._scores, self._repeated, self._dropped, self._outages, self._failures,
             self._tokens, self._waiting, self._truncated, self._stored, self._store_dropped, self._store_waiting,
+            self._workers,
         ):  # fmt: skip
             yield series.family()
         for spread in (self._batch_samples, self._stage):

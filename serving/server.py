@@ -21,7 +21,7 @@ from guerdon import __version__
 from guerdon.rewards import Scorer
 from guerdon.rewards.errors import MissingExtraError, OutageError, UsageError
 from guerdon.serving.config import ADMIN_VARIABLE, TOKEN_VARIABLE, ServeConfig
-from guerdon.serving.specs import load_scorer
+from guerdon.serving.workers import load_served
 
 try:
     import uvicorn
@@ -48,8 +48,13 @@ def serve(config: ServeConfig) -> None:
     # Tokens for this server. Left in the environment, a scorer on another server would send it there.
     for variable in (TOKEN_VARIABLE, ADMIN_VARIABLE):
         os.environ.pop(variable, None)
-    with contextlib.closing(_bind(config.host, config.port)) as bound:
-        scorers = {name: load_scorer(s.spec, **s.options) for name, s in config.scorers.items()}
+    with contextlib.ExitStack() as opened:
+        bound = opened.enter_context(contextlib.closing(_bind(config.host, config.port)))
+        scorers: dict[str, Scorer] = {}
+        for name, source in config.scorers.items():
+            scorers[name] = scorer = load_served(source)
+            if hasattr(scorer, "close"):  # worker processes, connections
+                opened.callback(scorer.close)
         server = _Server(config, scorers)
         server.greeting = _greeting(config, server, _url(bound))
         server.run(sockets=[bound])

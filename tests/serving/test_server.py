@@ -326,7 +326,7 @@ def test_the_callers_token_is_not_left_for_scorers_on_other_servers(monkeypatch:
         raise UsageError("far enough")
 
     monkeypatch.setenv("GUERDON_TOKEN", "s3cret")
-    monkeypatch.setattr("guerdon.serving.server.load_scorer", load)
+    monkeypatch.setattr("guerdon.serving.workers.load_scorer", load)
     config = ServeConfig(port=0, token="s3cret", scorers={"other": ScorerSpec("http://127.0.0.1:1#a")})
     with pytest.raises(UsageError, match="far enough"):
         serve(config)
