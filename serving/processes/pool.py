@@ -32,7 +32,7 @@ EVENTS = ("started", "crashed", "killed", "recycled", "failed")
 
 TRIES = 2
 WAITING = 64
-"""Tasks a worker that may wait here: enough for cheap ones. The rest waits where work of callers who left is dropped."""
+"""Tasks a worker that may wait here: enough for cheap ones. Others wait where work of callers who left is dropped."""
 
 CLOSED = "the workers have been closed"
 _CHUNK = 32  # tasks sent at once, at most
