@@ -5,6 +5,7 @@ the response's *answer* crosses makes the answer wrong: a policy must not be abl
 ``1e999999999``.
 """
 
+import math
 from fractions import Fraction
 
 MAX_CHARACTERS = 4_000_000
@@ -18,6 +19,19 @@ MAX_EXPONENT = 1_000
 """Of one power of ten, so that an exact fraction stays near 1,000 digits; a float ends at 308."""
 
 AGREEING_DIGITS = 12
-AGREEING_SHARE = Fraction(1, 2 * 10**AGREEING_DIGITS)
-"""A decimal of at least 12 significant digits stands for every number that it differs from by no more than this share
-of the larger one, since that is how a program prints 1/12. It is the only tolerance that nobody has to ask for."""
+"""A decimal of at least so many significant digits stands for every number that has the same ones, since that is how a
+program prints 1/12. It is the only tolerance that nobody has to ask for."""
+
+
+def agreeing_share(value: Fraction) -> Fraction:
+    """By what share of itself a number may differ from one with the same AGREEING_DIGITS digits.
+
+    Less than one unit of the last of them, so that a number may be cut there or rounded: 10^-11 of 1, 10^-12 of 9.99.
+
+    >>> abs(Fraction("0.666666666666") - Fraction(2, 3)) < Fraction(2, 3) * agreeing_share(Fraction(2, 3))
+    True
+    """
+    size = abs(value)
+    # one too small where the logarithm rounds down at a power of ten, and then the share is the stricter one
+    exponent = math.floor(math.log10(size.numerator) - math.log10(size.denominator)) if size else 0
+    return Fraction(10) ** (exponent + 1 - AGREEING_DIGITS) / size if size else Fraction(0)

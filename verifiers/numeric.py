@@ -21,7 +21,7 @@ from typing import Any, Literal
 from guerdon.rewards.errors import UsageError
 from guerdon.rewards.types import Score
 from guerdon.verifiers._answer import MARKED, STYLES, Answer, Style, find_answer
-from guerdon.verifiers._limits import AGREEING_DIGITS, AGREEING_SHARE, MAX_DIGITS
+from guerdon.verifiers._limits import AGREEING_DIGITS, MAX_DIGITS, agreeing_share
 from guerdon.verifiers._numbers import Number, goes_on, numbers_in, read_number
 from guerdon.verifiers._text import plain
 
@@ -157,7 +157,7 @@ def _same(
         apart, size = abs(x - y), max(abs(x), abs(y))
         if apart == 0:
             return stage
-        if prints_digits and apart <= size * AGREEING_SHARE:
+        if prints_digits and apart < size * agreeing_share(size):
             return "digits"
         if apart <= (tolerance or 0) or apart <= size * (share or 0):
             return "tolerance"

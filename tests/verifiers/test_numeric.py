@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from guerdon import verifiers
 from guerdon.rewards import Sample, Score
 from guerdon.rewards.errors import UsageError
+from guerdon.verifiers import numeric
 from guerdon.verifiers.numeric import verify
 
 
@@ -178,3 +179,21 @@ def test_verdicts_are_equality_of_fractions(a: Fraction, b: Fraction) -> None:
 @given(st.text(), st.text())
 def test_any_text_against_any_text_is_judged_or_unscored(response: str, reference: str) -> None:
     assert verify(response, reference).value in (0.0, 1.0, None)
+
+
+@pytest.mark.parametrize(
+    ("decimal", "exact", "same"),
+    [
+        ("1.33333333333", "4/3", True),  # twelve digits, rounded
+        ("1.66666666666", "5/3", True),  # cut
+        ("1.66666666667", "5/3", True),  # rounded
+        ("1.66666666668", "5/3", False),
+        ("9.99000999001", "10000/1001", True),
+        ("9.99000999003", "10000/1001", False),
+        ("0.0833333333333", "1/12", True),
+        ("1.6666666667", "5/3", False),  # eleven digits are a rounding that the reference did not ask for
+    ],
+)
+def test_a_decimal_of_twelve_digits_is_the_number_with_those_digits(decimal: str, exact: str, same: bool) -> None:
+    assert numeric.verify(rf"\boxed{{{decimal}}}", exact).value == float(same)
+    assert numeric.verify(rf"\boxed{{{exact}}}", decimal).value == float(same)

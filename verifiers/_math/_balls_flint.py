@@ -164,9 +164,12 @@ class FlintField:
             return bool(value.real.rad() <= self._near) and bool(value.imag.rad() <= self._near)
         return bool(value.rad() <= self._near)
 
-    def within(self, a: Ball, b: Ball, share: float) -> bool:
+    def same_digits(self, a: Ball, b: Ball, digits: int) -> bool:
         apart, larger = abs(a - b), abs(a).max(abs(b))
-        return bool(apart <= larger * share)
+        if not larger > 0:
+            return False
+        unit = arb(10) ** ((larger.log() / arb(10).log()).floor() + 1 - digits)
+        return bool(apart < unit)
 
     def integral(self, integrand: Callable[[Ball, bool], Ball], low: Ball, high: Ball) -> Ball:
         def safe(at: Any, analytic: bool) -> Any:

@@ -6,6 +6,7 @@ complex ones. mpmath knows few functions of intervals; the others come from loga
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 
@@ -122,8 +123,12 @@ class MpmathField(MpmathFunctions):
             bool(part.delta <= self._near) or bool(part.delta <= self._near * size.a) for part in self._parts(value)
         )
 
-    def within(self, a: Ball, b: Ball, share: float) -> bool:
-        return bool(abs(a - b) <= self.larger(abs(a), abs(b)) * share)
+    def same_digits(self, a: Ball, b: Ball, digits: int) -> bool:
+        larger = self.larger(abs(a), abs(b))
+        if not larger > 0:
+            return False
+        exponent = math.floor(float((self._iv.log(larger) / self._iv.log(10)).a.a))
+        return bool(abs(a - b) < self._iv.mpf(10) ** (exponent + 1 - digits))
 
     def integral(self, integrand: Callable[[Ball, bool], Ball], low: Ball, high: Ball) -> Ball:
         raise VagueError("an integral, which takes python-flint: pip install 'guerdon[math]'")

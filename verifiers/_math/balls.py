@@ -79,8 +79,8 @@ class Field(Protocol):
 
     def closeness(self, a: Ball, b: Ball) -> Closeness: ...
 
-    def within(self, a: Ball, b: Ball, share: float) -> bool:
-        """Whether it is certain that a and b differ by at most a share of the larger one."""
+    def same_digits(self, a: Ball, b: Ball, digits: int) -> bool:
+        """Whether it is certain that a and b differ by less than one unit of the last of the larger one's digits."""
 
     def integral(self, integrand: Callable[[Ball, bool], Ball], low: Ball, high: Ball) -> Ball:
         """The integral along a line. The integrand is also told whether it must be analytic on its whole argument,

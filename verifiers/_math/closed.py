@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from guerdon.verifiers._limits import AGREEING_SHARE
+from guerdon.verifiers._limits import AGREEING_DIGITS, agreeing_share
 from guerdon.verifiers._math import balls
 from guerdon.verifiers._math.decision import CannotTellError, Decision, InexactError, UndefinedError, VagueError
 from guerdon.verifiers._math.evaluate import difference, evaluate
@@ -136,8 +136,9 @@ def _unequal(stage: str, x: Value, y: Value, scope: Scope) -> Decision:
 def agrees(x: Value, y: Value, scope: Scope) -> bool:
     """Whether two numbers agree to 12 significant digits."""
     if type(x) in (int, Fraction) and type(y) in (int, Fraction):
-        return bool(abs(x - y) <= max(abs(x), abs(y)) * AGREEING_SHARE)
-    return scope.balls().within(scope.ball(x), scope.ball(y), float(AGREEING_SHARE))
+        size = max(abs(Fraction(x)), abs(Fraction(y)))
+        return bool(abs(x - y) < size * agreeing_share(size))
+    return scope.balls().same_digits(scope.ball(x), scope.ball(y), AGREEING_DIGITS)
 
 
 def order_of(a: Node, b: Node, reading: Reading) -> int | None:

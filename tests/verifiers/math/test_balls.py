@@ -176,11 +176,13 @@ def test_giants_are_refused_at_once(field):
 
 
 @each_field
-def test_within_is_a_share_of_the_larger_number(field):
+@pytest.mark.parametrize("size", [Q(1, 10**400), Q(1), 10**400])
+def test_the_same_digits_differ_by_less_than_one_unit_of_the_last(field, size):
     with field:
-        a, b = field.ball(10**12), field.ball(10**12 + 1)
-        assert field.within(a, b, 1e-11)
-        assert not field.within(a, b, 1e-13)
+        a = field.ball(size * Q("1.23456789012"))
+        assert field.same_digits(a, field.ball(size * Q("1.234567890129")), 12)
+        assert not field.same_digits(a, field.ball(size * Q("1.234567890131")), 12)
+        assert not field.same_digits(field.ball(0), field.ball(0), 12)
 
 
 @settings(max_examples=60)
