@@ -26,7 +26,7 @@ from guerdon.rewards.training.config import TrainConfig
 from guerdon.serving.cli import app
 from guerdon.serving.commands import console, score, train
 
-COMMANDS = ["train", "evaluate", "score", "serve", "verify", "demo", "doctor"]
+COMMANDS = ["train", "evaluate", "score", "serve", "replay", "verify", "demo", "doctor"]
 runner = CliRunner()
 
 REWARDS = """
