@@ -26,7 +26,10 @@ from guerdon.rewards.training.config import TrainConfig
 from guerdon.serving.cli import app
 from guerdon.serving.commands import console, score, train
 
-COMMANDS = ["train", "evaluate", "score", "serve", "replay", "verify", "demo", "doctor"]
+COMMANDS = [
+    "train", "evaluate", "score", "serve", "replay", "verify", "calibrate", "debias", "demo", "doctor",
+]  # fmt: skip
+GROUPS = ["audit"]  # commands of commands
 runner = CliRunner()
 
 REWARDS = """
@@ -83,7 +86,7 @@ def test_version_is_the_packages() -> None:
 
 def test_help_names_every_command() -> None:
     text = runner.invoke(app, ["--help"]).stdout
-    assert all(re.search(rf"\b{name}\b", text) for name in COMMANDS)
+    assert all(re.search(rf"\b{name}\b", text) for name in [*COMMANDS, *GROUPS])
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -683,8 +686,11 @@ def test_json_takes_whatever_a_scorer_puts_into_its_details() -> None:
 
 def test_no_flag_is_given_twice() -> None:
     command = typer.main.get_command(app)
-    for name in COMMANDS:
-        flags = [flag for parameter in command.commands[name].params for flag in parameter.opts]  # type: ignore[attr-defined]
+    every = {name: command.commands[name] for name in COMMANDS}  # type: ignore[attr-defined]
+    for group in GROUPS:
+        every |= command.commands[group].commands  # type: ignore[attr-defined]
+    for name in every:
+        flags = [flag for parameter in every[name].params for flag in parameter.opts]  # type: ignore[attr-defined]
         assert len(flags) == len(set(flags)), name
 
 
