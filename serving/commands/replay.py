@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,7 @@ import typer
 from guerdon.serving.commands import console
 
 if TYPE_CHECKING:
-    from guerdon.rewards import Scorer
+    from guerdon.serving.config import ScorerSpec
     from guerdon.serving.replay import Difference, Replayed
     from guerdon.serving.store import Store
 
@@ -44,59 +45,77 @@ def command(
 ) -> None:
     """Compute stored scores again and compare. Exit code 1 if one does not come back."""
     from guerdon.serving.replay import replay
-    from guerdon.serving.store import Store
+    from guerdon.serving.specs import load_scorer
+    from guerdon.serving.store import Filter, Store
 
+    results: list[Replayed] = []
     with Store.open(store) as opened:
-        scorers = _scorers(opened, scorer or (), config)
-        with console.progress("Scoring again") as moved:
-            total = sum(opened.count(filter_) for filter_ in _filters(scorers))
-            results = replay(
-                opened,
-                scorers,
-                limit=limit,
-                any_version=any_version,
-                tolerance=tolerance,
-                moved=lambda done: moved(done, total, ""),
-            )
+        for name, spec in _specs(opened, scorer or (), config):
+            loaded, total = load_scorer(spec.spec, **spec.options), opened.count(Filter(scorer=name))
+            with console.progress(f"Scoring {name} again") as moved:
+                show = functools.partial(_move, moved, total)
+                results += replay(
+                    opened, {name: loaded}, limit=limit, any_version=any_version, tolerance=tolerance, moved=show
+                )
+        left_out = _left_out(opened, results)
     if json_:
-        console.print_json({"store": opened.name, "replayed": [_json(result) for result in results]})
+        replayed = [_json(result) for result in results]
+        console.print_json({"store": opened.name, "replayed": replayed, "left_out": left_out})
     else:
         _show(results)
+        for name, versions in left_out.items():
+            for version, count in versions.items():
+                words = f"{name}: {count} scores of version {version} left out; --any-version compares them, too"
+                console.err().print(words)
     if any(result.mismatches for result in results):
         raise typer.Exit(console.FINDINGS)
 
 
-def _filters(scorers: Mapping[str, Scorer]) -> list[Any]:
+def _move(moved: console.Moves, total: int, done: int) -> None:
+    moved(done, total, "")
+
+
+def _left_out(store: Store, results: Sequence[Replayed]) -> dict[str, dict[str, int]]:
+    """How many scores there are of versions that were not compared, by scorer and version."""
     from guerdon.serving.store import Filter
 
-    return [Filter(scorer=name) for name in scorers]
+    compared = {(result.version.scorer, result.version.version) for result in results}
+    found: dict[str, dict[str, int]] = {}
+    for version in store.versions():
+        name, of = version.scorer, version.version
+        if (name, of) not in compared and any(name == other for other, _ in compared):
+            found.setdefault(name, {})[of] = store.count(Filter(scorer=name, version=of))
+    return found
 
 
-def _scorers(store: Store, flags: Sequence[str], config: Path | None) -> dict[str, Scorer]:
-    """Those named on the command line and in the file, else those that the store names itself.
+def _specs(store: Store, flags: Sequence[str], config: Path | None) -> list[tuple[str, ScorerSpec]]:
+    """What scores again, by name: as the command line and the file say, else as the store says of each version.
 
     What a store names is loaded only if that runs no code: the store may come from anywhere.
     """
     from guerdon.rewards.errors import UsageError
     from guerdon.serving.config import ScorerSpec, parse_scorer_flag, read_config
-    from guerdon.serving.specs import is_data, load_scorer
+    from guerdon.serving.specs import is_data
 
     given: dict[str, ScorerSpec] = {}
     if config is not None:
         stored = {version.scorer for version in store.versions()}
         given |= {name: spec for name, spec in read_config(config).scorers.items() if name in stored}
     given |= dict(map(parse_scorer_flag, flags))
-    if not given:
+    told: list[tuple[str, ScorerSpec]] = list(given.items())
+    if not told:
         for version in store.versions():
             if version.source is None or not is_data(version.source):
                 raise UsageError(
                     f"{store.name} says of {version.scorer!r} that it was {version.source or 'made by a program'}; to "
                     f"load that, name it yourself: --scorer {version.scorer}=SPEC"
                 )
-            given[version.scorer] = ScorerSpec(version.source, version.provenance.get("options", {}))
-    if not given:
+            spec = ScorerSpec(version.source, version.provenance.get("options", {}))
+            if (version.scorer, spec) not in told:
+                told.append((version.scorer, spec))
+    if not told:
         raise UsageError(f"{store.name} holds no scores")
-    return {name: load_scorer(spec.spec, **spec.options) for name, spec in given.items()}
+    return told
 
 
 def _json(result: Replayed) -> dict[str, Any]:

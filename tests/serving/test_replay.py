@@ -214,6 +214,25 @@ def test_another_version_is_refused_unless_told(tmp_path: Path) -> None:
     assert [each.scores for each in again(where, {"m": Fast("2")}, any_version=True)] == [2, 1]
 
 
+def test_every_version_is_replayed_by_what_the_store_says_of_it(runs: Path, tmp_path: Path) -> None:
+    where = tmp_path / "scores.db"
+    versions = []
+    for name in "ab":
+        model, spec = load_scorer(str(runs / name), device="cpu"), ScorerSpec(str(runs / name), {"device": "cpu"})
+        versions.append(model.version)
+        serve(where, {"rm": model}, asked("rm", "one"), asked("rm", "two"), scorers={"rm": spec})
+    result = run(str(where), "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert [(each["version"], each["now"], each["scores"]) for each in told["replayed"]] == [
+        (v, v, 2) for v in versions
+    ]
+    assert told["left_out"] == {}
+    one = run(str(where), "--scorer", f"rm={runs / 'b'}")
+    assert one.exit_code == 0
+    assert f"rm: 2 scores of version {versions[0]} left out; --any-version compares them, too" in one.stderr
+
+
 def test_the_limit_counts_scores_and_cuts_no_request(tmp_path: Path) -> None:
     where = tmp_path / "scores.db"
     serve(where, {"len": LENGTH}, *(asked("len", "a", "b") for _ in range(200)), cache_entries=0)
