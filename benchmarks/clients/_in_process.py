@@ -18,7 +18,7 @@ TEMPLATE = (
     "{{ m['content'] | trim }}<|eot_id|>{% endfor %}"
     "{% if add_generation_prompt %}<|start_header_id|>assistant<|end_header_id|>\n\n{% endif %}"
 )
-SPECIALS = ["<|begin_of_text|>", "<|eot_id|>", "<|start_header_id|>", "<|end_header_id|>"]
+SPECIALS = ["<|begin_of_text|>", "<|eot_id|>", "<|start_header_id|>", "<|end_header_id|>", "<|pad|>"]
 LENGTH = 256
 
 
@@ -40,9 +40,9 @@ def make(folder: Path) -> None:
         single=f"{SPECIALS[0]} $A", special_tokens=[(SPECIALS[0], raw.token_to_id(SPECIALS[0]))]
     )
     tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=raw, bos_token=SPECIALS[0], eos_token=SPECIALS[1], pad_token=SPECIALS[1]
+        tokenizer_object=raw, bos_token=SPECIALS[0], eos_token=SPECIALS[1], pad_token=SPECIALS[4]
     )
-    tokenizer.add_special_tokens({"additional_special_tokens": SPECIALS[2:]})
+    tokenizer.add_special_tokens({"additional_special_tokens": SPECIALS[2:4]})
     tokenizer.chat_template, tokenizer.model_max_length = TEMPLATE, LENGTH
     torch.manual_seed(0)
     config = LlamaConfig(

@@ -38,9 +38,7 @@ class Generating:
 
 async def rollouts(url: str, tokenizer: Any, said: str, asked: list[tuple[str, str]]) -> list[dict[str, Any]]:
     executor, engine = SingleTurnAgentExecutor([url]), Generating(tokenizer, said)
-    tasks = [
-        executor.execute(prompt, label, copy.copy(PARAMS), 10_000, tokenizer, engine) for prompt, label in asked
-    ]
+    tasks = [executor.execute(prompt, label, copy.copy(PARAMS), 10_000, tokenizer, engine) for prompt, label in asked]
     return list(await asyncio.gather(*tasks))
 
 
@@ -59,7 +57,9 @@ def main(guerdon: Live) -> None:
         url = f"{server.url}/s/helpful/get_reward"
         done = asyncio.run(rollouts(url, tokenizer, said, [(templated(q), "") for q in questions]))
         rewards = [one["reward"] for one in done]
-        guerdon.check("rewards are lists of one number", all(isinstance(r, list) and len(r) == 1 for r in rewards), rewards)
+        guerdon.check(
+            "rewards are lists of one number", all(isinstance(r, list) and len(r) == 1 for r in rewards), rewards
+        )
         guerdon.equal("a model's rewards, the first two tries refused", [r[0] for r in rewards], expected)
         guerdon.check("two tries were refused", server.statuses().count(503) == 2, server.statuses())
         tensors = [torch.tensor([r]) for r in rewards] + [torch.tensor([v]) for v in done[0]["extra_logs"].values()]
@@ -78,7 +78,9 @@ def main(guerdon: Live) -> None:
     with guerdon.proxy() as server:
         url = f"{server.url}/s/helpful/get_reward"
         (done,) = asyncio.run(rollouts(url, tokenizer, TOO_LONG, [(templated("6*7?"), "")]))
-        guerdon.check("an over-long query has no number", (done["reward"], done["scores"]) == (None, None), done["reward"])
+        guerdon.check(
+            "an over-long query has no number", (done["reward"], done["scores"]) == (None, None), done["reward"]
+        )
         guerdon.check("it was a 413 each time", set(server.statuses()) == {413}, server.statuses())
 
 
