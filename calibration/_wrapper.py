@@ -15,11 +15,13 @@ from guerdon.rewards.types import Sample, Scale, Score
 class Wrapper(ABC):
     """A scorer around a scorer. word: what is done to a score; it ends the name and heads the details.
 
-    record: what it is done with, for the version; settings: what else decides the values.
+    record: what it is done with, for the version; settings: what else decides the values. reads_samples: whether a new
+    value depends on the sample (its stratum, its length) and not only on the old value.
     """
 
     scale: Scale
     word: ClassVar[str]
+    reads_samples: ClassVar[bool] = True
     prepare: Callable[[Sample], Prepared | Score]
     run: Callable[[Sequence[Prepared]], list[Score]]
 
@@ -29,8 +31,14 @@ class Wrapper(ABC):
         self._fingerprint = hashlib.sha256(content.encode()).hexdigest()[:12]
         if isinstance(scorer, BatchScorer):  # attributes, so that only these are BatchScorers
             self.prepare, self.run = scorer.prepare, self._run
-            if hasattr(scorer, "max_batch_tokens"):
-                self.max_batch_tokens = scorer.max_batch_tokens
+            # What an engine asks of a reward model: its batches, its shared prompts, and ready-made text and ids. These
+            # last name no response, so a wrapper that reads one cannot take them.
+            passed_on = ["max_batch_tokens", "share_prompts", "prepare_many"]
+            passed_on += [] if self.reads_samples else ["prepare_text", "prepare_ids"]
+            for each in passed_on:
+                if hasattr(scorer, each):
+                    setattr(self, each, getattr(scorer, each))
+        self.remote = bool(getattr(scorer, "remote", False))
 
     @property
     def name(self) -> str:

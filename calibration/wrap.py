@@ -143,6 +143,7 @@ class Calibrated(Wrapper):
 
     scale: Scale = "probability"
     word = "calibrated"
+    reads_samples = False
 
     def __init__(self, scorer: Scorer, probability_map: ProbabilityMap | str | os.PathLike[str]) -> None:
         from guerdon.calibration.probabilities import ProbabilityMap

@@ -277,3 +277,42 @@ def test_file_that_is_none_of_these_is_refused(tmp_path: Path) -> None:
         wrapped(MATH, file)
     with pytest.raises(UsageError, match=r"file.json: no kind of calibration"):
         wrapped(MATH, file)
+
+
+class ReadyMade:
+    """A reward model as an engine sees it: it also takes texts and ids that somebody has templated."""
+
+    name, version, scale = "model", "1", "logit"
+    share_prompts, max_batch_tokens = True, 7
+
+    def prepare(self, sample):
+        return Prepared(sample, (1, 2))
+
+    def prepare_many(self, samples):
+        return [self.prepare(sample) for sample in samples]
+
+    def prepare_text(self, sample, text, **_):
+        return Prepared(sample, tuple(map(ord, text)))
+
+    prepare_ids = prepare_text
+
+    def run(self, batch):
+        return [Score(float(len(each.ids)), "length") for each in batch]
+
+    def score(self, samples):
+        return self.run([Prepared(sample, (1, 2)) for sample in samples])
+
+
+def test_what_an_engine_asks_of_a_model_reaches_it_through_a_map() -> None:
+    calibrated = Calibrated(ReadyMade(), MAP)
+    assert (calibrated.share_prompts, calibrated.max_batch_tokens) == (True, 7)
+    prepared = calibrated.prepare_text(Sample("", "abcd"), "abcd", special_tokens=False)
+    assert calibrated.run([prepared])[0].value == pytest.approx(1 / (1 + math.exp(-8)))
+
+
+def test_what_reads_the_response_takes_no_text_that_does_not_name_it() -> None:
+    """A ready-made conversation does not say where its response begins, so its length is not known."""
+    debiased = Debiased(ReadyMade(), CURVE)
+    assert debiased.share_prompts is True
+    assert not hasattr(debiased, "prepare_text")
+    assert not hasattr(debiased, "prepare_ids")
