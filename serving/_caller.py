@@ -13,7 +13,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Coroutine, Sequence
+from collections.abc import Collection, Coroutine, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -69,8 +69,13 @@ class Caller:
         self.timeout, self.retries, self.backoff, self.concurrency = timeout, retries, backoff, concurrency
         self._session: _Session | None = None
 
-    async def request(self, method: str, where: str, body: bytes | None = None) -> httpx.Response:
-        """The answer with a status that would not change; OutageError after the last try. On the background loop."""
+    async def request(
+        self, method: str, where: str, body: bytes | None = None, *, final: Collection[int] = ()
+    ) -> httpx.Response:
+        """The answer with a status that would not change; OutageError after the last try. On the background loop.
+
+        final: statuses that are not tried again here, though they usually are.
+        """
         session = self._open()
         started = time.monotonic()
         async with session.slots:  # held while waiting too: a server in trouble gets fewer requests, not more
@@ -84,9 +89,10 @@ class Caller:
                 except httpx.RequestError as error:
                     failure = f"{type(error).__name__}: {error}"
                 else:
-                    if response.status_code not in RETRIED and response.status_code < 500:
+                    status = response.status_code
+                    if status in final or (status not in RETRIED and status < 500):
                         return response
-                    failure = f"status {response.status_code}: {_wire.error_message(response.content)}"
+                    failure = f"status {status}: {_wire.error_message(response.content)}"
                     asked = _wire.retry_after(response.headers.get("Retry-After"))
                 if attempt <= self.retries:
                     wait = _wire.wait_before(attempt, self.backoff, asked)

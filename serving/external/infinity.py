@@ -43,7 +43,7 @@ class Infinity:
     def _item(self, prompt: str, response: str) -> Item | Score:
         if self._tokenizer is None:
             return Item(response, shared=prompt)
-        tokens, limit = len(self._tokenizer(prompt, response)["input_ids"]), self._tokenizer.model_max_length
+        tokens, limit = len(self._tokenizer([[prompt, response]])["input_ids"][0]), self._tokenizer.model_max_length
         if tokens > limit:
             reason = f"the pair has {tokens} tokens and the model reads {limit}; infinity would cut it"
             return Score.unscored(reason, {"tokens": tokens}, status="refused")

@@ -257,7 +257,8 @@ class EngineScorer:
 
     async def _get(self, path: str) -> Any:
         """JSON that an engine may or may not have for us."""
-        response = await self._caller.request("GET", self.url + path)
+        # transformers serve answers its list of models with 500 where the machine has no cache of models.
+        response = await self._caller.request("GET", self.url + path, final=(500, 501))
         try:
             return parsed(response.content) if response.status_code == 200 else None
         except WrongAnswerError:

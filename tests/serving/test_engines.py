@@ -94,6 +94,9 @@ ABOUT: dict[str, dict[str, Any]] = {
 }
 
 
+BROKEN = {"detail": "Internal Server Error"}
+
+
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: Stub
@@ -110,8 +113,8 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def do_GET(self) -> None:
-        about = self.server.about
-        self.answer(200 if self.path in about else 404, about.get(self.path, {"detail": "Not Found"}))
+        about = self.server.about.get(self.path)
+        self.answer(404 if about is None else 500 if about is BROKEN else 200, about or {"detail": "Not Found"})
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -464,6 +467,12 @@ def test_the_version_is_what_the_engine_tells_of_its_weights(start: Callable[[st
     assert scorer_of(silent).version == f"infinity:m@http://127.0.0.1:{silent.server_port}+pairs"
     asked = start("transformers")
     assert scorer_of(asked).version != scorer_of(asked, question="Is it wrong?").version
+
+
+def test_an_engine_whose_list_of_models_is_broken_can_still_score(start: Callable[[str], Stub]) -> None:
+    stub = start("vllm")
+    stub.about["/v1/models"] = BROKEN
+    assert values(scorer_of(stub, retries=0), samples(1)) == [3001.0]
 
 
 def test_new_weights_are_followed_with_a_warning(
