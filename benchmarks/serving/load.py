@@ -71,21 +71,27 @@ class Connections:
         self._free: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
 
     async def post(self, body: bytes) -> tuple[int, bytes]:
+        head = f"POST {self._path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        return await self._send(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+
+    async def get(self) -> tuple[int, bytes]:
+        return await self._send(f"GET {self._path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+
+    async def _send(self, message: bytes) -> tuple[int, bytes]:
         while self._free:
             reader, writer = self._free.pop()
             try:
-                return await self._post(reader, writer, body)
+                return await self._answer(reader, writer, message)
             except (asyncio.IncompleteReadError, ConnectionError) as error:
                 if getattr(error, "partial", b""):
                     raise
                 continue  # the server had closed an idle connection
-        return await self._post(*await asyncio.open_connection("127.0.0.1", self._port), body)
+        return await self._answer(*await asyncio.open_connection("127.0.0.1", self._port), message)
 
-    async def _post(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, body: bytes
+    async def _answer(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, message: bytes
     ) -> tuple[int, bytes]:
-        head = f"POST {self._path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-        writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        writer.write(message)
         lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         fields = dict(line.lower().split(": ", 1) for line in lines[1:] if ": " in line)
         if "chunked" in fields.get("transfer-encoding", ""):
