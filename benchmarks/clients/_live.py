@@ -36,7 +36,7 @@ class Live:
 
     def __init__(self, url: str, folder: Path) -> None:
         self.url, self.folder = url.rstrip("/"), folder
-        self._wrong: list[str] = []
+        self.wrong: list[str] = []
         self._n_checks = 0
 
     def scores(self, asked: list[dict[str, Any]]) -> list[float | None]:
@@ -52,7 +52,7 @@ class Live:
         self._n_checks += 1
         print(f"  {'ok  ' if right else 'DIFFERS'} {what}" + ("" if right else f": {seen!r:.400}"), flush=True)
         if not right:
-            self._wrong.append(what)
+            self.wrong.append(what)
 
     def equal(self, what: str, got: Any, expected: list[float | None]) -> None:
         """Numbers as the client reads them, against those in process, to 1e-6."""
@@ -64,8 +64,8 @@ class Live:
         self.check(what, right, {"client": got, "in process": expected})
 
     def finish(self, client: str) -> None:
-        if self._wrong:
-            sys.exit(f"DIFFERS {client}: {len(self._wrong)} of {self._n_checks}")
+        if self.wrong:
+            sys.exit(f"DIFFERS {client}: {len(self.wrong)} of {self._n_checks}")
         print(f"OK {client}: {self._n_checks} checks")
 
     def proxy(self, *, fails: int = 0) -> contextlib.AbstractContextManager[Proxy]:
