@@ -24,7 +24,7 @@ from guerdon.verifiers._math.exponents import power
 from guerdon.verifiers._math.growth import degree_in, geometric_in
 from guerdon.verifiers._math.jumps import magnitude
 from guerdon.verifiers._math.scope import EXACT, INFINITY, Scope, Value, rule
-from guerdon.verifiers._math.tree import Binder, Call, Cases, Node
+from guerdon.verifiers._math.tree import Apply, Binder, Call, Cases, Node
 
 MAX_TERMS = 2_000
 """Of a sum that is added up term by term; a longer one needs a closed form."""
@@ -188,8 +188,8 @@ def _integral(node: Binder, scope: Scope) -> Value:
 
 def _limit(node: Binder, scope: Scope) -> Value:
     """The value of the body at the point, where the body is continuous: a finite ball of elementary functions."""
-    if node.low is None:
-        raise InexactError("a limit to nowhere")
+    if node.low is None or isinstance(node.low, Apply):
+        raise InexactError("a limit from one side")
     point = scope.value(node.low)
     if type(point) is float or not _is_smooth(node.body):
         raise InexactError("a limit")

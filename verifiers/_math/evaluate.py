@@ -49,6 +49,8 @@ def _apply(node: Apply, scope: Scope) -> Value:
     if scope.draw is None:
         raise UnboundError(f"{node.name} is unknown")
     arguments = tuple(scope.value(argument) for argument in node.arguments)
+    if node.name[-1:] == "_" and (known := scope.symbols.get(f"{node.name}{arguments[0]}")) is not None:
+        return known  # a_k at k = 3 is a_3
     for name, known, value in scope.applied:
         if (
             name == node.name

@@ -67,6 +67,8 @@ def same_value(a: Node, b: Node, *, deadline: float | None = None) -> Decision:
     found = same_without_worker(a, b, deadline=deadline)
     if found.equal is not None or found.status == "timeout" or found.stage == GIANT or not (_is_for_sympy(a, b)):
         return found
+    if _asks_unknown(a) != _asks_unknown(b):
+        return Decision(False, "kinds", "unknown functions on one side only")
     left = TIME_LIMIT if deadline is None else min(TIME_LIMIT, deadline - time.monotonic())
     if left < _LEAST_TIME:
         return Decision(None, found.stage, found.reason, "timeout")
@@ -79,6 +81,11 @@ def same_value(a: Node, b: Node, *, deadline: float | None = None) -> Decision:
 def _is_for_sympy(*sides: Node) -> bool:
     """Whether the symbolic stage knows all kinds of nodes here, so that it is worth a process."""
     return all(isinstance(part, _FOR_SYMPY) for side in sides for part in walk(side))
+
+
+def _asks_unknown(node: Node) -> bool:
+    """Whether a tree holds an unknown function; the side of a limit is written as one and is none."""
+    return any(isinstance(part, Apply) and part.name not in ("+", "-") for part in walk(node))
 
 
 def same_without_worker(a: Node, b: Node, *, deadline: float | None = None) -> Decision:

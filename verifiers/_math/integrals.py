@@ -98,7 +98,10 @@ def read_limit(r: Reader, token: str) -> Node:
     """A limit."""
     r.expect("_", "the variable of a limit")
     variable, low = _start(r, ("\\to", "->", "\\rightarrow"))
-    return Binder("limit", _body(r), variable, low, None)
+    outer, r.bound = r.bound, r.bound | {variable}
+    body = _body(r)
+    r.bound = outer
+    return Binder("limit", body, variable, low, None)
 
 
 @head("\\int")

@@ -9,14 +9,14 @@ C(n,k), C_n^k   binomials; P(n,k) with the letters n, k or r, and P_5^2, are per
 f^{-1}(x)       the inverse function, f^{-1} alone a power
 \bar{z}, \overline{z}   the conjugate of z or w; over other letters part of the name
 P(A|B)          the function ``P given`` of both
-    x_{n+1}         one variable whose name is ``x_n+1``
+x_{n+1}         one variable whose name is ``x_n+1``; where a sum binds n, the function ``x_`` of n + 1
 """
 
 from __future__ import annotations
 
 from guerdon.verifiers._math.counting import called, counted
 from guerdon.verifiers._math.naming import GREEK, LONGEST_NAME, VARIANTS, read_arguments, read_index, symbol
-from guerdon.verifiers._math.reader import Reader, head
+from guerdon.verifiers._math.reader import HEADS, Reader, head
 from guerdon.verifiers._math.tree import Apply, Constant, Node
 
 _FUNCTION_LETTERS = frozenset("fgh")
@@ -47,6 +47,8 @@ def _with_name(r: Reader, name: str) -> Node:
     base = name
     if tokens[r.at] == "_":
         r.at += 1
+        if r.bound and (indexed := _indexed(r, base)) is not None:
+            return indexed
         index = read_index(r)
         if (number := counted(r, base, index)) is not None:
             return number
@@ -64,6 +66,31 @@ def _with_name(r: Reader, name: str) -> Node:
         if (value := called(r, name)) is not None:
             return value
     return (_CONSTANTS.get(name) if name == base and name not in r.bound else None) or symbol(name)
+
+
+def _indexed(r: Reader, base: str) -> Node | None:
+    """``a_k`` where a sum binds k: the function ``a_`` of its index; None, with nothing passed, for any other index."""
+    tokens, start = r.tokens, r.at
+    end = start
+    if tokens[start] == "{":
+        end = next((at for at in range(start, start + LONGEST_NAME) if tokens[at] in ("}", "")), start)
+    inside = tokens[start + 1 : end] if end > start else tokens[start : start + 1]
+    if r.bound.isdisjoint(inside):
+        return None
+    if not all(token in _IN_INDEX or (token.isalnum() and token.isascii()) for token in inside):
+        return Apply(f"{base}_{read_index(r)}", tuple(symbol(name) for name in sorted(r.bound.intersection(inside))))
+    if sum(token.isalpha() for token in inside) == len(inside):  # a_{ij} has two indices
+        r.at = max(end, start) + 1
+        return Apply(f"{base}_", tuple(symbol(token) for token in inside))
+    r.at += 1
+    items = [HEADS["item"](r, "")]
+    while r.take(","):
+        items.append(HEADS["item"](r, ""))
+    r.expect("}", "an index")
+    return Apply(f"{base}_", tuple(items))
+
+
+_IN_INDEX = frozenset("+-*/,")
 
 
 def _prime_above(r: Reader) -> bool:

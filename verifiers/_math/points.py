@@ -17,7 +17,7 @@ from guerdon.verifiers._math.closed import MAX_PRECISION, PRECISION, Reading, co
 from guerdon.verifiers._math.decision import Decision, InexactError, OversizeError, UndefinedError, VagueError
 from guerdon.verifiers._math.draws import Draws
 from guerdon.verifiers._math.evaluate import evaluate
-from guerdon.verifiers._math.sampling import ONE, Point, integer_points, points
+from guerdon.verifiers._math.sampling import ONE, Point, integer_points, points, points_on_steps
 from guerdon.verifiers._math.scope import Value, check_time
 from guerdon.verifiers._math.survey import Survey, Traits
 from guerdon.verifiers._math.switches import points_between
@@ -51,6 +51,8 @@ def _same_in(a: Node, b: Node, both: Survey, reading: Reading, *, real: bool) ->
     candidates = points(names, whole, literals, draws, counting=counting)
     if not smooth and not whole:
         candidates = chain(candidates, points_between((a, b), names, draws))
+    if both.traits & Traits.STEPS and len(whole) < len(names):  # random reals are never where floors jump
+        candidates = chain(candidates, points_on_steps(names, whole, draws))
     found = trial.run(candidates, draws, real=real, smooth=smooth)
     if found is None and len(whole) < len(names):  # they may have values at integers only
         found = trial.run(integer_points(names, draws, counting=counting), draws, real=real, smooth=False)

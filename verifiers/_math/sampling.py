@@ -42,11 +42,11 @@ FIRST_ROUNDS = 7
 
 
 class Point(NamedTuple):
-    """real: values in parts of 2^30; whole: integer values. positive: values of unknown functions are drawn positive
-    here. needed: the point is looked at even when enough others have agreed."""
+    """real: values in parts of 2^30; whole: exact values, most of them integers. positive: values of unknown functions
+    are drawn positive here. needed: the point is looked at even when enough others have agreed."""
 
     real: dict[str, int]
-    whole: dict[str, int]
+    whole: dict[str, int | Fraction]
     positive: bool
     needed: bool
 
@@ -109,6 +109,18 @@ def integer_points(names: Sequence[str], draws: Draws, *, counting: bool) -> Ite
         yield Point({}, {name: draws.between(-12, 12) for name in names}, False, True)
     for _ in range(2):
         yield Point({}, {name: draws.between(100, 2000) for name in names}, True, False)
+
+
+def points_on_steps(names: Sequence[str], whole: Collection[str], draws: Draws) -> Iterator[Point]:
+    """Integers, halves and thirds of both signs, for symbols that need not be whole: where floors and their kin jump."""
+    for part in (1, 1, 2, 2, 3):
+        values: dict[str, int | Fraction] = {}
+        for name in names:
+            drawn = Fraction(draws.between(-20, 20), part)
+            values[name] = (
+                draws.between(1, 20) if name in whole else drawn.numerator if drawn.denominator == 1 else drawn
+            )
+        yield Point({}, values, False, True)
 
 
 def _signed(value: int, signs: str, draws: Draws) -> int:

@@ -62,12 +62,18 @@ def same_scalar(answer: Node, reference: Node, ask: Ask) -> Decision:
     if (answer == _UNDEFINED and free_names(reference)) or (reference == _UNDEFINED and free_names(answer)):
         return unequal("kinds", "an expression is not undefined")
     decision = _same(_with_names(answer, reference, ask), reference, ask)
-    if decision.equal is None and ours.isdisjoint(_ROWS) != theirs.isdisjoint(_ROWS):
+    if decision.equal is None and decision.status == "ok" and _differ_in_make(answer, reference, ours, theirs):
         return unequal("kinds", "another kind of answer")
     if decision.equal:
         return decision
     allowed = (_within(answer, reference, *allowance, ask) for allowance in _allowances(answer, reference, ask))
     return any_of(allowed, decision)
+
+
+def _differ_in_make(a: Node, b: Node, ours: frozenset[type[Node]], theirs: frozenset[type[Node]]) -> bool:
+    """Whether only one of two values, of which nothing else could be told, has unknowns, units or rows in it."""
+    differ = any(ours.isdisjoint(kinds) != theirs.isdisjoint(kinds) for kinds in (_ROWS, {Quantity}))
+    return differ or bool(free_names(a)) != bool(free_names(b))
 
 
 def _same(answer: Node, reference: Node, ask: Ask) -> Decision:

@@ -122,7 +122,9 @@ class _Builder:
         raise CannotTellError(f"{node.name} is nothing for sympy")
 
     def _binder(self, node: Binder) -> Any:
-        low = None if node.low is None else self.build(node.low)
+        one_sided = node.low if node.kind == "limit" and isinstance(node.low, Apply) else None
+        start = one_sided.arguments[0] if one_sided else node.low
+        low = None if start is None else self.build(start)
         high = None if node.high is None else self.build(node.high)
         integer = node.kind in ("sum", "product")
         variable = sympy.Symbol(node.variable, integer=True) if integer else sympy.Symbol(node.variable, real=True)
@@ -135,7 +137,9 @@ class _Builder:
         if node.kind == "limit":
             if low is None or high is not None:
                 raise CannotTellError("a limit without a point")
-            return sympy.Limit(body, variable, low, dir="-" if low is sympy.oo else "+-")
+            return sympy.Limit(
+                body, variable, low, dir="-" if low is sympy.oo else one_sided.name if one_sided else "+-"
+            )
         if low is None or high is None:
             raise CannotTellError(f"a {node.kind} without ends")
         kind = {"sum": sympy.Sum, "product": sympy.Product, "integral": sympy.Integral}[node.kind]

@@ -568,3 +568,41 @@ def test_without_flint_the_verdicts_are_the_same(a, b, monkeypatch):
     monkeypatch.setattr(balls, "field", lambda precision: fields.setdefault(precision, MpmathField(precision)))
     assert both_ways(a, b).equal is True
     assert both_ways(Sum((parse(a), num(Q(1, 10**20)))), b).equal is False
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "equal"),
+    [
+        (r"\lceil x \rceil", r"\lfloor x \rfloor + 1", False),  # but for integers
+        (r"\lceil x \rceil", r"-\lfloor -x \rfloor", True),
+        (r"\lceil x + n \rceil", r"\lfloor x \rfloor + n + 1", False),
+        (r"\lfloor x + n \rfloor", r"\lfloor x \rfloor + n", True),
+        (r"\lfloor x \rfloor + \lfloor x + \frac12 \rfloor", r"\lfloor 2x \rfloor", True),
+        (r"\lfloor x \rfloor + \lfloor x + \frac12 \rfloor", r"\lceil 2x \rceil - 1", False),
+    ],
+)
+def test_functions_that_jump_are_compared_where_they_jump(a, b, equal):
+    assert both_ways(a, b).equal is equal
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "equal"),
+    [
+        (r"\sum_{k=1}^n a_k", "n a_k", False),
+        (r"\sum_{k=1}^n a_k", r"\sum_{i=1}^n a_i", True),
+        (r"\sum_{k=1}^n a_k", r"\sum_{k=1}^n b_k", False),
+        (r"\sum_{k=1}^3 a_k", "a_1 + a_2 + a_3", True),
+        (r"\sum_{k=1}^3 a_k", "a_1 + a_2 + a_4", False),
+        (r"\sum_{k=0}^{n-1} F_k F_{n-k-1}", r"\sum_{q=0}^{n-1} F_{n-q-1} F_q", True),
+        (r"\sum_{k=0}^{n-1} F_k F_{n-k-1}", r"\sum_{k=0}^{n-1} F_k F_{n-k}", False),
+        (r"\sum_{i=1}^3\sum_{j=1}^3 a_{ij}", r"\sum_{i=1}^3\sum_{j=1}^3 a_{ii}", False),
+        (r"\lim_{n \to \infty} a_n", "a_n", False),
+    ],
+)
+def test_an_index_that_a_sum_binds_counts(a, b, equal):
+    assert both_ways(a, b).equal is equal
+
+
+def test_an_unknown_function_that_does_not_cancel_is_no_number():
+    assert both_ways(r"\int_0^1 f(x)\,dx", "12").equal is False
+    assert both_ways(r"f(x) - f(x) + 12", "12").equal is True

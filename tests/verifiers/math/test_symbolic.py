@@ -23,6 +23,9 @@ CASES = [
     (r"\lim_{x\to 0} \frac{\sin x}{x}", "1", True),
     (r"\lim_{x\to 0} \frac{\sin x}{x}", "0", False),
     (r"\lim_{x\to\infty} \left(1+\frac1x\right)^x", "e", True),
+    (r"\lim_{x\to 0^+} x \ln x", "0", True),
+    (r"\lim_{x\to 0^-} \frac{|x|}{x}", "-1", True),
+    (r"\lim_{x\to 0^+} \frac{|x|}{x}", "-1", False),
 ]
 
 
