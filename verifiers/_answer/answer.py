@@ -53,6 +53,5 @@ def none(style: Style, start: int, end: int, flag: Flag, reason: str) -> Answer:
 
 def hedges(answer: str) -> bool:
     """Whether an answer offers alternatives."""
-    lowered = answer.lower()
     # looking for letters is faster than looking for a pattern
-    return ("o" in lowered or not answer.isascii()) and _OR.search(lowered) is not None
+    return ("o" in answer or "O" in answer or not answer.isascii()) and _OR.search(answer.lower()) is not None

@@ -36,22 +36,12 @@ class Cue(NamedTuple):
 
 
 class Cues:
-    """The cues of a part of a text. Looking whether there are any is cheap; most responses have none."""
+    """The cues of a part of a text, of which ``lowered`` is the part and ``found`` the last place of each word."""
 
     __slots__ = ("_found", "_lowered", "_start", "_text")
 
-    def __init__(self, text: str, start: int, end: int) -> None:
-        part = text[start:end]
-        lowered = part.lower()
-        if len(lowered) != len(part):  # İ alone becomes two signs
-            lowered = part.replace("İ", "I").lower()
-        self._text, self._lowered, self._start = text, lowered, start
-        self._found: list[tuple[int, str]] = []
-        if not part.isascii() or _may_be_in(lowered):
-            self._found = [(at, stem) for stem in _ALL if (at := lowered.rfind(stem)) >= 0]
-
-    def __bool__(self) -> bool:
-        return bool(self._found)
+    def __init__(self, text: str, start: int, lowered: str, found: list[tuple[int, str]]) -> None:
+        self._text, self._start, self._lowered, self._found = text, start, lowered, found
 
     def __iter__(self) -> Iterator[Cue]:
         found, lowered, end = list(self._found), self._lowered, self._start + len(self._lowered)
@@ -69,9 +59,14 @@ class Cues:
                 yield Cue(begin, match.end(), stem in _ANSWER, match["colon"] is not None, match["heading"] is not None)
 
 
-def _may_be_in(lowered: str) -> bool:
-    """Whether any ASCII word can be in the text. Written out, since this is asked of every response."""
-    return (
+def cues_in(text: str, start: int, end: int) -> Cues | None:
+    """The cues of ``text[start:end]``; None if it has no word of them, which is soon told of most responses."""
+    part = text[start:end]
+    lowered = part.lower()
+    if len(lowered) != len(part):  # İ alone becomes two signs
+        lowered = part.replace("İ", "I").lower()
+    # whether any ASCII word can be in the text, written out, since this is asked of every response
+    if not (
         "answer" in lowered
         or "tion" in lowered
         or "result" in lowered
@@ -80,4 +75,8 @@ def _may_be_in(lowered: str) -> bool:
         or "ergebnis" in lowered
         or "spuesta" in lowered
         or "sposta" in lowered
-    )
+        or not part.isascii()
+    ):
+        return None
+    found = [(at, stem) for stem in _ALL if (at := lowered.rfind(stem)) >= 0]
+    return Cues(text, start, lowered, found) if found else None

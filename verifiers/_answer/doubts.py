@@ -26,6 +26,10 @@ _REJECTED_AFTER = re.compile(
     r"[\s$*)\\}]*(?:is|was|are|were|would be)(?: \w+)? (?:wrong|incorrect|impossible|invalid|ruled out|excluded"
     r"|not (?:right|correct|possible|valid|the answer))\b"
 )
+_REJECTING = ("not", "rather than", "instead of", "isn't", "aren't", "wasn't", " be", " equal", "never")
+_LOOSE = " \t\n\r\f\v\x1c\x1d\x1e\x1f$*(\\"
+"""The words that a match of ``_REJECTED_BEFORE`` may end with, and what may stand between one and the answer: looking
+for them takes a fifth of the time of the pattern."""
 _NEAR = 40
 
 _GIVES_UP = re.compile(
@@ -52,12 +56,14 @@ def is_taken_back(text: str, at: int, end: int) -> bool:
 def rejected_from(text: str, answer: Answer, start: int, end: int) -> int | None:
     """Where the rejection of a mere mention begins ("so 7, not 12": behind the 7), or None if there is none."""
     before = text[max(start, answer.start - _NEAR) : answer.start].lower()
-    if ("n't" in before or "not" in before or "never" in before or " than" in before or " of" in before) and (
+    if (before.rstrip(_LOOSE).endswith(_REJECTING) or not before.isascii()) and (
         match := _REJECTED_BEFORE.search(before)
     ):
         return answer.start - len(before) + match.start()
+    if end - answer.end < len(" is wrong"):
+        return None
     after = text[answer.end : min(end, answer.end + _NEAR)].lower()
-    return answer.start if len(after) > 8 and _REJECTED_AFTER.match(after) else None
+    return answer.start if _REJECTED_AFTER.match(after) else None
 
 
 def gives_up_near(text: str, answer: Answer, start: int, end: int) -> bool:

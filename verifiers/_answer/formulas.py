@@ -23,11 +23,12 @@ _SAYS_SOMETHING = re.compile(r"\d|\\|[-+*/^=√π].")
 def last_formula(text: str, after: int, start: int, end: int) -> Answer | None:
     """The last formula whose end lies behind ``after``."""
     spans: list[Span] = []
-    if text.find("$", after, end) >= 0:
+    rest = text[after:end]
+    if "$" in rest:
         spans += _in_dollars(text, start, end)
-    if text.find("\\", after, end) >= 0:
+    if "\\" in rest:
         spans += _between(text, "\\(", "\\)", start, end) + _between(text, "\\[", "\\]", start, end)
-    if text.find("*", after, end) >= 0 or text.find("`", after, end) >= 0:
+    if "*" in rest or "`" in rest:
         spans += _emphasised(text, start, end)
     return some("formula", text, max(spans)) if spans else None
 

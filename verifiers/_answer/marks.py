@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from guerdon.verifiers._answer.answer import Answer, Span, Style, none, some
-from guerdon.verifiers._answer.cues import Cue, Cues
+from guerdon.verifiers._answer.cues import Cue, Cues, cues_in
 from guerdon.verifiers._answer.said import phrase, said_after
 from guerdon.verifiers._answer.scan import backwards
 from guerdon.verifiers._text import trim
@@ -56,7 +56,7 @@ def last_keyed(text: str, start: int, end: int) -> tuple[int, Answer] | None:
 
 def _said_within(style: Style, text: str, span: Span) -> Answer:
     """What a mark holds, or, if that is a sentence such as "The final answer is 7.", what the sentence says."""
-    cues = Cues(text, *span)
+    cues = cues_in(text, *span)
     said = phrase(text, *span, cues) if cues else None
     return said._replace(style=style) if said else some(style, text, span)
 

@@ -12,9 +12,9 @@ _JOINS_NUMBERS = frozenset({" and ", ", and ", " or ", ", or "})
 _HEDGES_NUMBERS = re.compile(
     r",? or (?:maybe|possibly|perhaps) |[.;,]? (?:but )?(?:it|the answer) (?:could|might|may) also be ", re.IGNORECASE
 )
-_DIGIT = re.compile(r"\d")
+_TO_LAST_DIGIT = re.compile(r".*\d", re.DOTALL)
 _RAISED = re.compile(r"(\d)\{?[\^_]")  # read from right to left
-_WITHIN_NUMBER = frozenset("0123456789.,/ eE+-^{}%\\")
+_WITHIN_NUMBER = "0123456789.,/ eE+-^{}%\\"
 _NEAR = 120
 
 _TOKEN = re.compile(
@@ -28,6 +28,8 @@ _AFTER = re.compile(
     r"[*^√²³/_]|!(?![\w!])|[^\W\d_](?![^\W\d_])|(?:pi|sqrt|sin|cos|log|ln)\b|\(| (?:[*/^×·÷+−<>≤]|- )|[,:]\d"
 )
 _OPENS = {")": "([", "]": "([", "}": "{"}
+_NOTHING_FOLLOWS = frozenset("\n.")
+"""Signs with which no match of ``_AFTER`` begins; most numbers stand before one."""
 _LONGEST = 200
 """Characters on each side of a number that may belong to one plain formula."""
 
@@ -43,7 +45,7 @@ def last_number(text: str, start: int, end: int) -> Answer | None:
     before = text[begin - 1] if begin > start else ""
     if before == " " and begin - 2 >= start and text[begin - 2] not in ":=":
         before = text[begin - 2]
-    if before in _BEFORE or (stop < end and _AFTER.match(text, stop, end)):
+    if before in _BEFORE or (stop < end and text[stop] not in _NOTHING_FOLLOWS and _AFTER.match(text, stop, end)):
         formula = _formula_around(text, (begin, stop), start, end)
         if formula:
             return some("number", text, formula)
@@ -71,19 +73,20 @@ def _last_match(text: str, start: int, end: int) -> re.Match[str] | None:
     """The last match of ``NUMBER``, without reading what stands before the last digits."""
     while start < end:
         near = max(start, end - _NEAR)
-        digit = _DIGIT.search(text[near:end][::-1])
-        if digit is None:
+        digits = _TO_LAST_DIGIT.match(text, near, end)
+        if digits is None:
             end = near
             continue
-        begin = end - digit.end()
+        stop = digits.end()
         # no number reaches across a sign that is in none
+        begin = near + len(text[near : stop - 1].rstrip(_WITHIN_NUMBER))
         while begin > start and (text[begin - 1] in _WITHIN_NUMBER or text[begin - 1].isdigit()):
             begin -= 1
-        last = None
-        for match in NUMBER.finditer(text, begin, end):
-            last = match
+        last = found = NUMBER.search(text, begin, end)
+        while found and found.end() < stop:  # behind the last digit is no further one
+            last, found = found, NUMBER.search(text, found.end(), end)
         if last is not None:
-            return last
+            return found or last
         end = begin
     return None
 

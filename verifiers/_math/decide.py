@@ -35,7 +35,8 @@ _LIMITS = re.compile(
 """Words that make another statement of the number beside them."""
 _SAYS = re.compile(r"\b(?:is|are|was|were|be|equals|gives|get)\b|[=:]", re.IGNORECASE)
 _ZERO = Number(Fraction(0))
-_INTEGER = re.compile(r"[-+]?\d{1,30}")
+_LONGEST_INTEGER = 30
+_INTEGER = re.compile(rf"[-+]\d{{1,{_LONGEST_INTEGER}}}", re.ASCII)
 
 
 class Asked(NamedTuple):
@@ -117,6 +118,8 @@ def _found(decision: Decision, kind: str) -> Found:
 
 
 def _kind(reference: str, policy: Policy) -> str:
+    if reference.isdigit() and reference.isascii() and len(reference) <= _LONGEST_INTEGER:
+        return "integer"  # without a pattern in a third of the time
     if _INTEGER.fullmatch(reference):
         return "integer"
     if policy.letters != "off" and read_choice(reference):

@@ -11,8 +11,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from guerdon.verifiers._math.decision import Decision
 from guerdon.verifiers._limits import AGREEING_DIGITS
+from guerdon.verifiers._math.decision import Decision
 
 SAME_TEXT = Decision(True, "text", "the reference letter by letter")
 SAME_NUMBER = Decision(True, "number", "the reference number")
@@ -48,6 +48,11 @@ def decide(answer: str, reference: str, *, exact: bool = True) -> Decision | Non
         return SAME_TEXT
     if len(answer) > _LONGEST or len(reference) > _LONGEST:
         return None
+    # two integers are most of all pairs, and two thirds of a microsecond instead of three
+    if answer.isdigit() and reference.isdigit() and answer.isascii() and reference.isascii():
+        if int(answer) == int(reference):
+            return SAME_NUMBER
+        return OTHER_NUMBER if exact else None
     a, b = _plain(answer), _plain(reference)
     if a is None or b is None:
         return None

@@ -6,7 +6,7 @@ of every setting. A policy is frozen and hashable, so that a cached verdict can 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
@@ -60,6 +60,10 @@ def allowed_tolerance(tolerance: float | str) -> Fraction | None:
 
 
 @lru_cache(maxsize=256)
-def policy_of(*, tolerance: float | str = 0, **words: Any) -> Policy:
-    """The policy of a verifier's options, which have been checked."""
-    return Policy(tolerance=allowed_tolerance(tolerance) or Fraction(0), **words)
+def policy_of(*options: Any, **named: Any) -> Policy:
+    """The policy of a verifier's options, which have been checked: in the order of its fields, or by name.
+
+    A verdict asks for it in order, which is found in half the time.
+    """
+    policy = Policy(*options, **named)
+    return replace(policy, tolerance=allowed_tolerance(policy.tolerance) or Fraction(0))

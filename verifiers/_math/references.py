@@ -21,6 +21,8 @@ def reference_texts(reference: Any) -> tuple[str, ...]:
     >>> reference_texts("5 * 4 = 20 #### 20"), reference_texts(0.5), reference_texts(["1/2", "one half"])
     (('20',), ('0.5',), ('1/2', 'one half'))
     """
+    if type(reference) is str and reference.isdigit():
+        return (reference,)  # most references, told at once
     if isinstance(reference, list | tuple):
         texts = [text for one in reference for text in reference_texts(one)]
         return tuple(dict.fromkeys(texts)) if all(map(reference_texts, reference)) else ()
