@@ -1,4 +1,4 @@
-"""An audit at a glance: both rates of every stratum with their intervals, as the text of an SVG file."""
+"""An audit at a glance: both rates of every stratum with their intervals, as SVG."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ NAME = 170  # width of its name
 
 
 def rates_plot(rates: NoiseRates) -> str:
+    """``rates_svg`` as the text of a file of its own."""
+    return standalone(rates_svg(rates))
+
+
+def rates_svg(rates: NoiseRates) -> str:
     """False positives (circles) and false negatives (squares) by stratum, those with the most labels first.
 
     All samples stand on top. At most ``DRAWN`` strata are drawn; the axis says how many are not.
@@ -36,7 +41,7 @@ def rates_plot(rates: NoiseRates) -> str:
         plot.text(plot.x(x) + 18, TOP + 10, name, "legend", "start")
     more = f" ({len(keys) - DRAWN} more strata are not drawn)" if len(keys) > DRAWN else ""
     plot.names(f"rate, {rates.confidence:.0%} interval{more}")
-    return standalone(plot.svg(f"Error rates of {rates.scorer or 'the verifier'} by stratum"))
+    return plot.svg(f"Error rates of {rates.scorer or 'the verifier'} by stratum")
 
 
 def _rate(plot: Plot, name: str, value: float, interval: Interval | None, y: float, shape: str, series: int) -> None:

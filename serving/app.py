@@ -8,7 +8,7 @@ here are the status routes and the document that describes all.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -29,8 +29,9 @@ except ImportError as error:
 from guerdon.serving.admin import admin_routes
 from guerdon.serving.dialects import native
 from guerdon.serving.dialects.registry import DIALECTS
-from guerdon.serving.engine import Engine
+from guerdon.serving.engine import Engine, Scored
 from guerdon.serving.front import Front
+from guerdon.serving.jobs import Job
 from guerdon.serving.metrics import Metrics
 from guerdon.serving.schemas import ScorerInfo, ScorerList, to_json
 from guerdon.serving.storing.writer import StoreWriter
@@ -49,10 +50,11 @@ def create_app(config: ServeConfig, scorers: Mapping[str, Scorer]) -> FastAPI:
     engine = Engine(scorers, config, metrics)
     store = None if config.store is None else StoreWriter(config.store, metrics, texts=config.store_text)
     if store is not None:
-        engine.observers.append(store.note)
+        engine.observers.append(store.note if not config.ui else _but_for_the_ui(store))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        app.state.loop = asyncio.get_running_loop()
         yield
         engine.close()
         if store is not None:
@@ -72,8 +74,23 @@ def create_app(config: ServeConfig, scorers: Mapping[str, Scorer]) -> FastAPI:
     _add_routes(app, engine, metrics)
     _add_error_handlers(app)
     _describe(app)
+    if config.ui:
+        from guerdon.serving.ui.app import mount  # Gradio takes seconds to import
+
+        mount(app, config, engine, metrics)
     app.front = Front(super(_App, app).__call__, engine, config, metrics)
     return app
+
+
+def _but_for_the_ui(store: StoreWriter) -> Callable[[Job, Scored], None]:
+    """What a person tries in the UI is not recorded: it would be in the next audit's sample."""
+    from guerdon.serving.ui.bench import ROUTE
+
+    def note(job: Job, scored: Scored) -> None:
+        if job.request is None or job.request.route != ROUTE:
+            store.note(job, scored)
+
+    return note
 
 
 class _App(FastAPI):

@@ -38,6 +38,7 @@ from guerdon.serving.commands import (
     score,
     serve,
     train,
+    ui,
     verify,
 )
 
@@ -122,7 +123,7 @@ def _root(
     """
 
 
-for _command in (train, evaluate, calibrate, debias, score, serve, replay, verify, demo, doctor):
+for _command in (train, evaluate, calibrate, debias, score, serve, ui, replay, verify, demo, doctor):
     app.command(_command.__name__.rpartition(".")[2], epilog=_command.EXAMPLES)(_command.command)
 app.add_typer(audit.app, name="audit", help="Learn a verifier's error rates from some labels.", epilog=audit.EXAMPLES)
 

@@ -105,6 +105,8 @@ class ServeConfig:
     store_text: whether prompts, responses and references are recorded too, which replaying needs.
     admin_token: opens ``/v1/admin/``, and nothing else does; None: there are no such routes.
     swap_dirs: folders from below which an administrator may load new weights.
+    ui: whether the inspection UI is at ``/ui``, behind the same tokens. ui_store: the store that it shows; None: the
+    server's own; ui_name: what it calls it. ui_labels: the file to which its labels are added; None: beside the store.
     """
 
     scorers: Mapping[str, ScorerSpec] = field(default_factory=dict)
@@ -127,6 +129,10 @@ class ServeConfig:
     store_text: bool = False
     admin_token: str | None = field(default=None, repr=False)
     swap_dirs: Sequence[str] = ()
+    ui: bool = False
+    ui_store: str | None = field(default=None, repr=False)
+    ui_labels: str | None = None
+    ui_name: str | None = None
 
     def __post_init__(self) -> None:
         for name in self.scorers:
@@ -151,6 +157,10 @@ class ServeConfig:
         _require(isinstance(self.host, str) and bool(self.host), "host", self.host, "an address such as '127.0.0.1'")
         _require(self.store is None or _is_path(self.store), "store", self.store, "a file, or a URL")
         _require(isinstance(self.store_text, bool), "store_text", self.store_text, "true or false")
+        _require(isinstance(self.ui, bool), "ui", self.ui, "true or false")
+        for key in ("ui_store", "ui_labels", "ui_name"):
+            value = getattr(self, key)
+            _require(value is None or _is_path(value), key, value, "a text")
         if self.store_text and self.store is None:
             raise UsageError("store_text keeps texts in the store, and there is none; name one with store (--store)")
         right = not isinstance(self.swap_dirs, str) and all(map(_is_path, self.swap_dirs))

@@ -38,6 +38,9 @@ OPEN = frozenset({"/", "/health", "/live", "/ready"})
 ADMIN = "/v1/admin/"
 """What an administrator's token opens, and no other token."""
 
+UI = "/ui"
+"""The inspection UI, whose own gate lets in by the same tokens, and a browser by its cookie."""
+
 # Bytes of a body that are read on the event loop: a millisecond's work at most, or 20 in the worst case known (a
 # hundred thousand tiny lists). A larger one is read in a thread.
 _READ_AT_ONCE = 64 * 1024
@@ -86,6 +89,9 @@ class Front:
                 message = "the routes below /v1/admin/ want the header 'Authorization: Bearer TOKEN' with admin_token"
                 body = DIALECTS[-1].error(401, "unauthorized", message, [])
                 await self._send(send, "other", 401, body, {"WWW-Authenticate": "Bearer"})
+            return
+        if self._config.ui and (scope["path"] == UI or scope["path"].startswith(f"{UI}/")):
+            await self._pass_on(scope, receive, send)
             return
         path, scorer = _split(scope["path"])
         path, dialects = self._routes.get(path, (path, None))

@@ -13,7 +13,8 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -38,12 +39,13 @@ if TYPE_CHECKING:
 _GRACE_SECONDS = 5
 
 
-def serve(config: ServeConfig) -> None:
+def serve(config: ServeConfig, *, ready: Callable[[str], None] | None = None) -> None:
     """Load the scorers, listen, and answer until a signal comes. Prints what it serves to stderr.
 
+    ready: called once it listens, with its URL; it must not block.
     Raises UsageError for a port that is taken or a spec that names nothing, before anything listens.
     """
-    if not config.scorers:
+    if not config.scorers and not config.ui:
         raise UsageError("nothing to serve; name a scorer, for example --scorer math=numeric")
     # Tokens for this server. Left in the environment, a scorer on another server would send it there.
     for variable in (TOKEN_VARIABLE, ADMIN_VARIABLE):
@@ -57,6 +59,8 @@ def serve(config: ServeConfig) -> None:
                 opened.callback(scorer.close)
         server = _Server(config, scorers)
         server.greeting = _greeting(config, server, _url(bound))
+        if ready is not None:
+            server.ready = partial(ready, _url(bound))
         server.run(sockets=[bound])
 
 
@@ -86,6 +90,7 @@ class _Server(uvicorn.Server):
     """uvicorn's server, with a drain between the signal and the end. greeting: printed once it listens."""
 
     greeting = ""
+    ready: Callable[[], None] | None = None
 
     def __init__(self, config: ServeConfig, scorers: Mapping[str, Scorer]) -> None:
         app = create_app(config, scorers)
@@ -113,6 +118,8 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.greeting:
             print(self.greeting, file=sys.stderr, flush=True)
+        if self.ready is not None:
+            self.ready()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Called by uvicorn on a signal. uvicorn's own version would stop listening at once."""
@@ -168,6 +175,10 @@ def _greeting(config: ServeConfig, server: _Server, url: str) -> str:
         lines.append(f"  recorded in {server.store.name} {'with' if config.store_text else 'without'} texts")
     if config.admin_token is not None:
         lines.append(f"  new weights from {', '.join(config.swap_dirs) or 'nowhere: swap_dirs is empty'}")
+    if config.ui:
+        lines.append(f"  look at it in a browser: {url}/ui/")
+    if not engine.lanes:
+        return "\n".join(lines)
     token = f' -H "Authorization: Bearer ${TOKEN_VARIABLE}"' if config.token or config.tenants else ""
     name = next(iter(engine.lanes))
     item = '{"prompt": "What is 6 times 7?", "response": "The answer is 42.", "reference": "42"}'

@@ -93,17 +93,21 @@ def judge(
         from guerdon.serving.specs import load_scorer
 
         loaded = load_scorer(scorer, **options)
-        name, version, found = loaded.name, loaded.version, _score(loaded, samples, hidden)
+        name, version, found = loaded.name, loaded.version, score_all(loaded, samples, hidden)
     else:
         assert scores is not None
         name, version, found = scores, "", stored(samples, scores)
-    if (
-        bad := next((s.value for s in found if s.value not in (None, 0.0, 1.0)), None)
-    ) is not None and threshold is None:
+    return Judged(samples, identities(samples), name, version, found, verdicts(name, found, threshold))
+
+
+def verdicts(name: str, scores: Sequence[Score], threshold: float | None) -> list[float]:
+    """1.0, 0.0 or NaN of each. Raises UsageError for a value that is no verdict, unless there is a threshold."""
+    bad = next((score.value for score in scores if score.value not in (None, 0.0, 1.0)), None)
+    if bad is not None and threshold is None:
         raise UsageError(
             f"{name} gives {bad:g}, which is no verdict (0 or 1); say from which value on it accepts: --threshold 0.5"
         )
-    return Judged(samples, identities(samples), name, version, found, [_verdict(score, threshold) for score in found])
+    return [_verdict(score, threshold) for score in scores]
 
 
 def _verdict(score: Score, threshold: float | None) -> float:
@@ -112,7 +116,7 @@ def _verdict(score: Score, threshold: float | None) -> float:
     return score.value if threshold is None else float(score.value >= threshold)
 
 
-def _score(scorer: Scorer, samples: Sequence[Sample], hidden: str | None) -> list[Score]:
+def score_all(scorer: Scorer, samples: Sequence[Sample], hidden: str | None = None) -> list[Score]:
     """In the samples' order; the scorer sees no column that may hold the truth."""
     from guerdon.rewards.evaluation.correctness import TRUTH_COLUMNS
 
@@ -144,7 +148,7 @@ def stored(samples: Sequence[Sample], scores: str) -> list[Score]:
     found, problems = [], []
     for sample, row, place in zip(samples, rows, places, strict=True):
         try:
-            found.append(_score_of(row, sample))
+            found.append(score_of(row, sample))
         except (UsageError, TypeError, ValueError) as error:
             problems.append(f"{place}: {error}")
     if problems:
@@ -156,7 +160,8 @@ def _under(column: Any, name: str) -> Any:
     return column.get(name) if isinstance(column, Mapping) else None
 
 
-def _score_of(row: Any, sample: Sample) -> Score:
+def score_of(row: Any, sample: Sample) -> Score:
+    """A stored score. Raises UsageError for what is none, or one of another sample."""
     if not isinstance(row, Mapping) or "value" not in row:
         raise UsageError(f"a score is an object with value, status, reason and details; got {row!r:.80}")
     if "id" in row and "id" in sample.meta and row["id"] != sample.meta["id"]:
@@ -168,6 +173,25 @@ def save_label(path: Path, row: Mapping[str, Any]) -> None:
     """One more line, on the disk when this returns."""
     with path.open("a", encoding="utf-8") as stream:
         stream.write(console.to_json(row) + "\n")
+
+
+def mend(path: Path) -> None:
+    """End the last line of a file of labels: one that a crash left half written is cut off, or the next is lost."""
+    if not path.exists():
+        return
+    content = path.read_bytes()
+    whole = content.rfind(b"\n") + 1
+    if whole == len(content):
+        return
+    with path.open("r+b") as stream:
+        try:
+            json.loads(content[whole:])
+        except ValueError:
+            console.err().print(f"{path}: a last line without its end was cut off")
+            stream.truncate(whole)
+        else:  # written by hand: it only lacks its line end
+            stream.seek(0, 2)
+            stream.write(b"\n")
 
 
 def read_labels(path: Path) -> dict[str, Label]:
@@ -185,6 +209,11 @@ def read_labels(path: Path) -> dict[str, Label]:
     if problems:
         raise DataError(str(path), problems)
     return found
+
+
+def lines(path: Path) -> list[Mapping[str, Any]]:
+    """The lines of a file of labels that ``read_labels`` takes, as they are."""
+    return [row for _, row in _lines(path)]
 
 
 def column_labels(samples: Sequence[Sample], ids: Sequence[str], column: str) -> dict[str, Label]:

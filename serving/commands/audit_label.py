@@ -5,7 +5,6 @@ The labeller sees prompt, reference and response, and not what the scorer said: 
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -47,7 +46,7 @@ def command(
     samples = audit_data.read(file, console.parse_columns(column or ()), None)
     ids = audit_data.identities(samples)
     console.writable_folder(out.parent)
-    _mend(out)
+    audit_data.mend(out)
     have = audit_data.read_labels(out) if out.exists() else {}
     todo = [i for i, name in enumerate(ids) if name not in have]
     if label_column is not None:
@@ -134,22 +133,3 @@ def _piped() -> str:
     while (key := sys.stdin.read(1)).isspace():
         pass
     return key.lower()
-
-
-def _mend(out: Path) -> None:
-    """End the last line: one that a crash left half written is cut off, or the next label would be lost in it."""
-    if not out.exists():
-        return
-    content = out.read_bytes()
-    whole = content.rfind(b"\n") + 1
-    if whole == len(content):
-        return
-    with out.open("r+b") as stream:
-        try:
-            json.loads(content[whole:])
-        except ValueError:
-            console.err().print(f"{out}: a last line without its end was cut off")
-            stream.truncate(whole)
-        else:  # written by hand: it only lacks its line end
-            stream.seek(0, 2)
-            stream.write(b"\n")

@@ -15,6 +15,7 @@ EXAMPLES = console.examples(
     "$ guerdon serve --config serve.toml",
     "$ GUERDON_TOKEN=... guerdon serve --host 0.0.0.0 --scorer helpful=runs/helpful",
     "$ guerdon serve --scorer helpful=runs/helpful --store scores.db --store-text",
+    "$ guerdon serve --scorer math --store scores.db --store-text --ui   # and open /ui in a browser",
     "$ GUERDON_ADMIN_TOKEN=... guerdon serve --scorer helpful=runs/helpful --swap-dir runs",
     'The file has the same names:  port = 8008, and a table [scorers] with  math = "numeric".',
     "Ctrl-C answers what was accepted, then ends with 0.",
@@ -67,6 +68,12 @@ def command(
         list[str] | None,
         typer.Option(help="New weights may be loaded from below this folder, by GUERDON_ADMIN_TOKEN; repeat."),
     ] = None,
+    ui: Annotated[
+        bool | None, typer.Option("--ui/--no-ui", help="The inspection UI at /ui, behind the same token.")
+    ] = None,
+    ui_labels: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Where the UI adds labels; else beside the store.")
+    ] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print what will be served as one line of JSON first.")] = False,
 ) -> None:
     """Serve scorers over HTTP: /v1/score, /v1/scorers, /health, /ready, /metrics; the API is described at /docs."""
@@ -95,6 +102,8 @@ def command(
         "store": store,
         "store_text": store_text,
         "swap_dirs": swap_dir or None,
+        "ui": ui,
+        "ui_labels": ui_labels,
     }
     settings = read_config(config, flags)
     if not settings.scorers:
