@@ -66,7 +66,7 @@ def _without_marks(text: str, start: int, end: int) -> tuple[int, int]:
     for opening, closing in _LEFT_BEHIND:
         rest = end - len(closing)
         if start < rest and text.startswith(closing, rest) and text.find(opening, start, rest) < 0:
-            return start, rest
+            return (start, end) if closing == "*" and text[rest - 1] == "^" else (start, rest)  # N^* is a set
     return start, end
 
 

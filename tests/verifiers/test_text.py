@@ -91,3 +91,9 @@ def test_wrappers_change_no_normal_form(text: str) -> None:
         f"{text.strip()}.",
     ):
         assert normal(wrapped) == normal(text)
+
+
+def test_the_star_of_a_set_is_no_mark() -> None:
+    text = r"n \in \mathbb{N}^*"
+    assert text[slice(*trim(text))] == text
+    assert "7*"[slice(*trim("7*"))] == "7"

@@ -21,20 +21,23 @@ def same_digits(a: Node, b: Node, ask: Ask) -> Decision:
         if len(bases) > 1 and ask.policy.bases != "value":
             return unequal("base", "another base")
         return same_scalar(a, b, ask)
-    if ask.policy.bases == "digits" and _digits(a) == _digits(b):
+    base = max(bases)
+    if ask.policy.bases == "digits" and _digits(a, base) == _digits(b, base):
         return equal("digits of a base")
     return unequal("base", "a number in base ten")
 
 
-def _digits(node: Node) -> str | None:
-    """What was written before the base, or may have been: 204, and 2E, which reads as a product."""
+def _digits(node: Node, base: int) -> str | None:
+    """What was written before the base, or may have been: 204, 2E, which reads as a product, and 2e_{16}."""
     if isinstance(node, Based):
         return node.digits
     if isinstance(node, Number):
         return str(node.value) if node.value >= 0 and node.value.denominator == 1 else None
     if isinstance(node, Symbol):
-        return node.name if len(node.name) == 1 and "A" <= node.name <= "Z" else None
+        name = node.name.removesuffix(f"_{base}")
+        is_digit = len(name) == 1 and ("A" <= name <= "Z" or (name != node.name and "a" <= name <= "z"))
+        return name.upper() if is_digit else None
     if isinstance(node, Product):
-        parts = [_digits(factor) for factor in node.factors]
+        parts = [_digits(factor, base) for factor in node.factors]
         return None if None in parts else "".join(part for part in parts if part)
     return None

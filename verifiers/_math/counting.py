@@ -6,34 +6,50 @@ other P in front of two values is a point, and of a statement a probability.
 
 from __future__ import annotations
 
+import re
+
+from guerdon.verifiers._math.building import product, signed
 from guerdon.verifiers._math.literals import literal
 from guerdon.verifiers._math.naming import LONGEST_NAME, read_arguments, symbol
 from guerdon.verifiers._math.powers import read_argument
 from guerdon.verifiers._math.reader import HEADS, Reader, head
-from guerdon.verifiers._math.tree import Apply, Call, Node
+from guerdon.verifiers._math.tree import Apply, Call, Node, Sum
 
 
 def counted(r: Reader, letter: str, below: str) -> Node | None:
     """``C_n^k`` and ``P_5^2``: chosen or arranged k of n."""
     if letter not in ("C", "P", "A") or r.tokens[r.at] != "^":
         return None
-    above = r.tokens[r.at + 1]
     width = 2
+    above = r.tokens[r.at + 1]
     if above == "{":
-        above, width = r.tokens[r.at + 2], 4
-        if r.tokens[r.at + 3] != "}":
-            return None
+        ends = r.tokens.index("}", r.at) if "}" in r.tokens[r.at : r.at + _LONGEST_COUNT] else r.at
+        above, width = "".join(r.tokens[r.at + 2 : ends]), ends + 1 - r.at
     both_numbers = below.isdigit() and above.isdigit() and len(below + above) < 9 and int(below) >= int(above)
-    if not (
-        both_numbers or (letter == "C" and below in ("n", "m", "N") and (above.isdigit() or above in ("k", "r", "m")))
-    ):
+    named = letter == "C" and below in ("n", "m", "N") and (above.isdigit() or above in ("k", "r", "m"))
+    compound = letter == "C" and len(below) > 1 and not below.isdigit()  # C_{2n}^n is no power of a variable
+    total, chosen = _count(below), _count(above)
+    if not (both_numbers or named or compound) or total is None or chosen is None:
         return None
     r.at += width
-    return Call("binomial" if letter == "C" else "permutations", (_name_or_number(below), _name_or_number(above)))
+    return Call("binomial" if letter == "C" else "permutations", (total, chosen))
 
 
-def _name_or_number(text: str) -> Node:
-    return literal(text) if text.isdigit() else symbol(text)
+_LONGEST_COUNT = 8
+_COUNT = re.compile(r"(\d{0,8})([a-zA-Z]?)(?:([-+])(\d{1,8}|[a-zA-Z]))?")
+
+
+def _count(text: str) -> Node | None:
+    """n, 7, 2n, n + 1, 2n - k; None for anything else."""
+    found = _COUNT.fullmatch(text)
+    if found is None or not (found[1] or found[2]):
+        return None
+    factors = [literal(found[1])] if found[1] else []
+    first = product([*factors, symbol(found[2])] if found[2] else factors)
+    if not found[3]:
+        return first
+    second = literal(found[4]) if found[4].isdigit() else symbol(found[4])
+    return Sum((first, signed(found[3], second)))
 
 
 def called(r: Reader, name: str) -> Node | None:

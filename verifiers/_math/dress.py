@@ -23,7 +23,7 @@ from guerdon.verifiers._math.overview import braces_of_sets, is_money
 from guerdon.verifiers._math.reader import HEADS
 from guerdon.verifiers._math.runs import is_word, letters_of
 from guerdon.verifiers._math.statements import RELATIONS
-from guerdon.verifiers._math.units import known
+from guerdon.verifiers._math.units import chinese_unit, known
 from guerdon.verifiers._math.vocabulary import (
     BOLD,
     BREAKS,
@@ -282,6 +282,8 @@ class _Dresser:
             self.at += 2
         elif token.lower() == "o'clock":
             self._keep('"oclock')
+        elif (words := chinese_unit(token)) is not None:
+            self._keep(*words)
         elif self.texts:
             self._keep(self._word(token))
         elif not token.isascii():

@@ -127,12 +127,15 @@ _MARKS |= {"ge0": "+0", "geq0": "+0", ">=0": "+0", "geqslant0": "+0", "0": "0", 
 def read_named_figure(r: Reader, token: str) -> Node:
     r"""``\angle ABC`` and ``\triangle ABC`` are the names of one thing."""
     letters = ""
+    braced = r.take("{")
     while len(r.tokens[r.at]) == 1 and r.tokens[r.at].isalpha():
         letters += r.tokens[r.at]
         r.at += 1
     if not letters and r.tokens[r.at].isdigit():
         letters = r.tokens[r.at]
         r.at += 1
+    if braced:
+        r.expect("}", "the name of a figure")
     if not letters or len(letters) > LONGEST_NAME:
         raise r.unread("an angle or triangle without letters")
     return symbol(f"{token[1:].removeprefix('measured')} {letters}")

@@ -82,7 +82,7 @@ def _word(tokens: Sequence[str], at: int) -> str:
 
 def base_named(index: str) -> int | None:
     """The base that a subscript names, in digits or words."""
-    index = index.lower().removeprefix("base").strip()
+    index = index.lower().removeprefix("base").strip(" ()")
     base = int(index) if index.isdigit() and len(index) < 3 else _BASES.get(index)
     return base if base is not None and 2 <= base <= 36 else None
 

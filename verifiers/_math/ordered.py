@@ -11,7 +11,7 @@ from fractions import Fraction
 from guerdon.verifiers._math.decision import Decision
 from guerdon.verifiers._math.identity import same_value
 from guerdon.verifiers._math.judging import Ask, in_order, unequal
-from guerdon.verifiers._math.rewriting import minus, names_in, rewritten
+from guerdon.verifiers._math.rewriting import free_names, minus, names_in, rewritten
 from guerdon.verifiers._math.scalars import is_scalar
 from guerdon.verifiers._math.structure import substitute
 from guerdon.verifiers._math.tree import Brackets, Call, Constant, Matrix, Node, Number, Product, Sum, Symbol
@@ -21,7 +21,7 @@ _UNIT_VECTORS = ("i", "j", "k")
 
 def ordered_rule(answer: Node, reference: Node, ask: Ask) -> Decision | None:
     """At least one side is in brackets, or a matrix."""
-    answer, reference = _transposed(answer), _transposed(reference)
+    answer, reference = _multiplied(_transposed(answer)), _multiplied(_transposed(reference))
     if isinstance(answer, Matrix) and isinstance(reference, Matrix):
         return _same_rows(answer.rows, reference.rows, ask)
     if not isinstance(answer, Brackets | Matrix) and not isinstance(reference, Brackets | Matrix):
@@ -73,6 +73,28 @@ def _transposed(node: Node) -> Node:
     if isinstance(inside, Matrix):
         return Matrix(tuple(zip(*inside.rows, strict=True)))
     return Matrix(tuple((item,) for item in inside.items)) if isinstance(inside, Brackets) else node
+
+
+def _multiplied(node: Node) -> Node:
+    """A number times a matrix or a vector, worked out."""
+    if not isinstance(node, Product):
+        return node
+    places = [index for index, factor in enumerate(node.factors) if isinstance(_transposed(factor), Matrix | Brackets)]
+    if len(places) != 1:
+        return node
+    (place,) = places
+    inside, others = _transposed(node.factors[place]), node.factors[:place] + node.factors[place + 1 :]
+    if not all(map(is_scalar, others)):
+        return node
+    if isinstance(inside, Matrix):
+        return Matrix(tuple(tuple(Product((*others, entry)) for entry in row) for row in inside.rows))
+    if (
+        isinstance(inside, Brackets)
+        and len(inside.items) > 1
+        and (inside.opens == "<" or not free_names(Product(others)))
+    ):
+        return Brackets(inside.opens, tuple(Product((*others, item)) for item in inside.items), inside.closes)
+    return node
 
 
 def _rows(node: Node) -> tuple[tuple[Node, ...], ...] | None:

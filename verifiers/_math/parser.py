@@ -26,11 +26,11 @@ from guerdon.verifiers._math.signs import ascii_form
 from guerdon.verifiers._math.statements import read_listing
 from guerdon.verifiers._math.tokens import TOKEN, tokens_of
 from guerdon.verifiers._math.tree import Node, Text
+from guerdon.verifiers._math.unit_commands import with_plain_units
 from guerdon.verifiers._text import normal, trim
 
 _PLAIN_INTEGER = re.compile(r"[0-9]{1,15}")
 _BARE = re.compile(r"[\w)}\]|!'%]\Z")
-_PLAIN_MEASURE = re.compile(r"([-+]?[\d.,]+) ([mgsLhNJWVAKCt])((?:\^\{?-?\d\}?)?)")
 _DOUBLED = re.compile(r"\\\\([a-zA-Z]+)")
 _SINGLE = re.compile(r"(?<!\\)\\[a-zA-Z]")
 
@@ -53,8 +53,7 @@ def parse(text: str) -> Node:
         form = form[slice(*trim(form))]
     if (day := iso_date(form)) is not None:
         return day
-    if found := _PLAIN_MEASURE.fullmatch(form):
-        form = f"{found[1]} \\text{{{found[2]}}}{found[3]}"
+    form = with_plain_units(form)
     if "{\\rm " in form:
         form = form.replace("{\\rm ", "\\mathrm{")
     if "\\\\" in form:

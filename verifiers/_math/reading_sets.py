@@ -125,14 +125,18 @@ class _Reader:
         return found
 
     def _listing(self, node: Listing) -> Read:
-        """ "x < 1 or x > 3" is a union, "x > 1, x < 3" an intersection, and "x < 1 and x > 3" can only mean a union."""
+        """ "x < 1 or x > 3" is a union and "x > 1, x < 3" an intersection, but "x < 1, x > 3" and "(-\\infty, 1) and
+        (3, \\infty)" can only mean a union. "x < 1 and x > 3" says that there is no x."""
         parts = [self.read(item) for item in _spelled_out(node.items)]
         names = {name for name, _ in parts if name is not None}
         if len(names) > 1:
             raise _NoSetError
         sets = [part for _, part in parts]
         found = reduce(self.line.intersection, sets)
-        if node.joint == "or" or found.is_empty:
+        contradicts = node.joint == "and" and all(
+            isinstance(item, Relation) and "in" not in item.signs for item in node.items
+        )
+        if node.joint == "or" or (found.is_empty and not contradicts):
             found = self.line.union(*sets)
         return next(iter(names), None), found
 

@@ -112,7 +112,7 @@ def integer_points(names: Sequence[str], draws: Draws, *, counting: bool) -> Ite
 
 
 def points_on_steps(names: Sequence[str], whole: Collection[str], draws: Draws) -> Iterator[Point]:
-    """Integers, halves and thirds of both signs, for symbols that need not be whole: where floors and their kin jump."""
+    """Integers, halves and thirds of both signs, for symbols that need not be whole: where floors jump."""
     for part in (1, 1, 2, 2, 3):
         values: dict[str, int | Fraction] = {}
         for name in names:

@@ -9,6 +9,7 @@ from html import unescape
 
 _RAISED = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱ]+")
 _LOWERED = re.compile(r"[₀₁₂₃₄₅₆₇₈₉₊₋₍₎ₐₑₒₓₕₖₗₘₙₚₛₜᵢⱼ]+")
+_MICRO = re.compile(r"(?<=[\d ~])[μµ]([mgsLAFCV])(?!\w)")
 _GREEK = """
 alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma sigma tau upsilon phi chi psi
 omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega
@@ -28,7 +29,7 @@ _MEANING = {
     "⇔": "\\iff ", "∂": "\\partial ", "ℓ": "\\ell ", "₂": "_{2}", "¢": "\\cent ", "€": "\\euro ", "£": "\\pounds ",
     "¥": "\\yen ", "₹": "\\rupee ", "℃": "^\\circ C", "℉": "^\\circ F", "，": ",", "；": ";", "。": ".", "、": ",",
     "（": "(", "）": ")", "【": "[", "】": "]", "｜": "|", "∶": ":", "：": ":", "％": "%", "﹪": "%", "⊤": "\\top ",
-    "µ": "\\mu ",
+    "µ": "\\mu ", "ħ": "\\hbar ", "ℏ": "\\hbar ",
     **{sign: "\\frac{{{}}}{{{}}}".format(*unicodedata.normalize("NFKC", sign).split("⁄"))
        for sign in "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅐⅛⅜⅝⅞⅑⅒"},
     **{sign: f"\\{name} " for sign, name in zip("αβγδεζηθικλμνξπρςστυφχψωΓΔΘΛΞΠΣΦΨΩ", _GREEK.split(), strict=True)},
@@ -54,6 +55,7 @@ def ascii_form(text: str) -> str:
 def _plain_unicode(text: str) -> str:
     text = _RAISED.sub(_script("^"), text)
     text = _LOWERED.sub(_script("_"), text)
+    text = _MICRO.sub(r"\\text{μ\1}", text)
     text = text.translate(_TRANSLATION)
     return text if text.isascii() else unicodedata.normalize("NFKC", text).translate(_TRANSLATION)
 

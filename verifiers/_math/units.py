@@ -12,6 +12,7 @@ begin a clause ("more", "since", "is") are no units, so the text is not read.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -83,6 +84,31 @@ Pa = kg m^-1 s^-2: pascal pascals
 kPa = 1000 kg m^-1 s^-2: kilopascal kilopascals
 V = kg m^2 s^-3 A^-1: volt volts
 Ω = kg m^2 s^-3 A^-2: ohm ohms
+kΩ = 1000 kg m^2 s^-3 A^-2: kiloohm kiloohms kohm
+MΩ = 1000000 kg m^2 s^-3 A^-2: megaohm megaohms
+mV = 1/1000 kg m^2 s^-3 A^-1: millivolt millivolts
+kV = 1000 kg m^2 s^-3 A^-1: kilovolt kilovolts
+mA = 1/1000 A: milliamp milliamps milliampere milliamperes
+μA = 1/1000000 A: microamp microamps
+μF = 1/1000000 kg^-1 m^-2 s^4 A^2: microfarad microfarads
+nF = 1/1000000000 kg^-1 m^-2 s^4 A^2: nanofarad nanofarads
+pF = 1/1000000000000 kg^-1 m^-2 s^4 A^2: picofarad picofarads
+μC = 1/1000000 s A: microcoulomb microcoulombs
+nC = 1/1000000000 s A: nanocoulomb nanocoulombs
+μs = 1/1000000 s: microsecond microseconds
+ns = 1/1000000000 s: nanosecond nanoseconds
+μg = 1/1000000000 kg: microgram micrograms
+μL = 1/1000000000 m^3: microliter microliters
+MHz = 1000000 s^-1: megahertz
+GHz = 1000000000 s^-1: gigahertz
+MPa = 1000000 kg m^-1 s^-2: megapascal megapascals
+GPa = 1000000000 kg m^-1 s^-2: gigapascal gigapascals
+MJ = 1000000 kg m^2 s^-2: megajoule megajoules
+eV = 801088317/5000000000000000000000000000 kg m^2 s^-2: electronvolt electronvolts
+keV = 801088317/5000000000000000000000000 kg m^2 s^-2:
+MeV = 801088317/5000000000000000000000 kg m^2 s^-2:
+GeV = 801088317/5000000000000000000 kg m^2 s^-2:
+mmol = 1/1000 mol: millimole millimoles
 C = s A: coulomb coulombs
 F = kg^-1 m^-2 s^4 A^2: farad farads
 T = kg s^-2 A^-1: tesla teslas
@@ -162,10 +188,31 @@ def _parsed(system: str) -> tuple[dict[str, str], dict[str, Measure]]:
 _SHORT, _MEASURES = _parsed(_SYSTEM)
 
 
+_CHINESE = """
+米 m 公尺 m 厘米 cm 毫米 mm 分米 dm 千米 km 公里 km 微米 μm 纳米 nm 公顷 ha 升 L 毫升 mL 千克 kg 公斤 kg 克 g 毫克 mg
+吨 t 秒 s 分钟 min 小时 h 时 h 天 day 日 day 周 week 星期 week 月 month 个月 month 年 year 元 RMB 人民币 RMB 度 ° 牛 N
+牛顿 N 焦耳 J 瓦 W 千瓦 kW 伏 V 伏特 V 安 A 安培 A 欧 Ω 欧姆 Ω 摩尔 mol 赫兹 Hz 美元 $ 欧元 € 弧度 rad
+"""
+_SHORT |= dict(zip(_CHINESE.split()[::2], _CHINESE.split()[1::2], strict=True))
+
+
 def known(word: str) -> str | None:
     """The short name of a unit, by any of its names; capitals matter only in names of one or two letters."""
     short = _SHORT.get(word)
     return short if short or len(word) < 3 else _SHORT.get(word.lower())
+
+
+_CHINESE_WORDS = {"平方": '"square', "立方": '"cubic', "每": '"per'}
+_CHINESE_PARTS = re.compile("(平方|立方|每)")
+
+
+def chinese_unit(run: str) -> list[str] | None:
+    """The word tokens in a run of ideographs such as 平方厘米 or 米每秒; None if these are no units that we know."""
+    if run.isascii() or not (parts := [part for part in _CHINESE_PARTS.split(run) if part]):
+        return None
+    if not all(part in _CHINESE_WORDS or part in _SHORT for part in parts) or parts[-1] not in _SHORT:
+        return None
+    return [_CHINESE_WORDS.get(part) or f'"{part}' for part in parts]
 
 
 @lru_cache(maxsize=1024)
@@ -225,7 +272,7 @@ def read_unit(tokens: Sequence[str], at: int) -> tuple[Unit, int] | None:
             at += 1
             word = tokens[at][1:] if tokens[at][:1] == '"' else "unit"
         short = known(word) if word else None
-        if short is None and (len(word) < 2 or word.lower() in NO_UNITS):
+        if short is None and ((len(word) < 2 and word.isascii()) or word.lower() in NO_UNITS):
             break
         at += 1
         if short is None:

@@ -30,6 +30,7 @@ HIDDEN = frozenset(_HIDDEN.split())
 
 _NOTHING = r"""
 $ $$ \( \) \[ \] ~ \right. \left. \hline \therefore \because \thinspace \medspace \/ \- ` \allowbreak \nobreak
+\checkmark \blacksquare \qed \qedhere ✓ ✔ ✅ ■ ∎
 """
 _DISPLAYS = "align aligned alignat equation gather gathered split math displaymath center multline flalign"
 NOTHING = frozenset(_NOTHING.split()) | {
@@ -54,6 +55,7 @@ NAMES = {
     **{name: f"\\{name}" for name in (*ONE_ARGUMENT, *MANY_ARGUMENTS) if len(name) > 2 or name in ("ln", "lg", "tg")},
     **{name: f"\\{name}" for name in GREEK if len(name) > 2 and name not in _GREEK_IN_PROSE},
     "pi": "\\pi", "Pi": "\\pi", "PI": "\\pi", "sqrt": "\\sqrt", "cbrt": "\\cbrt", "inf": "\\infty", "infty": "\\infty",
+    "oo": "\\infty",
     "infinity": "\\infty", "mod": "\\bmod", "times": "\\times", "union": "\\cup", "choose": "\\choose",
     "percent": "\\%", "ceiling": "\\ceil", "modulo": "\\bmod", "cdot": "\\cdot",
 }  # fmt: skip

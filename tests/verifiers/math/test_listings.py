@@ -113,3 +113,22 @@ def test_a_condition_on_the_only_value_may_be_left_out(same: Same) -> None:
         r"\begin{cases} 1 & x > 0 \\ 2 & x < 0 \end{cases}", r"\begin{cases} 2 & x < 0 \\ 1 & x > 0 \end{cases}"
     )
     assert same(r"\begin{cases} 1 & x > 0 \\ 2 & x < 0 \end{cases}", "1") is False
+
+
+def test_a_matrix_or_vector_may_have_a_number_in_front(same: Same) -> None:
+    halves = r"\begin{pmatrix} \frac12 & 1 \\ \frac32 & -2 \end{pmatrix}"
+    assert same(r"\frac12 \begin{pmatrix} 1 & 2 \\ 3 & -4 \end{pmatrix}", halves) is True
+    assert same(r"-\frac12 \begin{bmatrix} -1 & -2 \\ -3 & 4 \end{bmatrix}", halves) is True
+    assert same(r"\frac12 \begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}", halves) is False
+    assert same(r"\begin{pmatrix} 1 & 2 \\ 3 & -4 \end{pmatrix}", halves) is False
+    assert same(r"\frac13 (2, -1, 2)", r"\left(\frac23, -\frac13, \frac23\right)") is True
+    assert same(r"\frac13 (2, -1, 2)", "(2, -1, 2)") is False
+    assert same(r"t\langle 1, 2\rangle", r"\langle t, 2t\rangle") is True
+    assert same("P(1, 2)", "(1, 2)") is True
+
+
+def test_piecewise_functions_may_be_named_on_one_side(same: Same) -> None:
+    cases = r"\begin{cases} x^2, & x \ge 0 \\ -x, & x < 0 \end{cases}"
+    assert same(r"\begin{cases} -x & \text{if } x < 0 \\ x^2 & \text{if } x \geq 0 \end{cases}", f"f(x) = {cases}")
+    assert same(r"\begin{cases} x & x < 0 \\ x^2 & x \geq 0 \end{cases}", f"f(x) = {cases}") is False
+    assert same("x^2", f"f(x) = {cases}") is False

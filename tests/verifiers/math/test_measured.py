@@ -37,6 +37,7 @@ Same = Callable[..., bool | None]
         ("March 5", "March 5, 2024"),
         ("1011_2", "1011_{2}"),
         ("2E_{16}", r"\text{2E}_{16}"),
+        ("2E_{16}", "2e_{16}"),
     ],
 )
 def test_these_are_the_same_measure(same: Same, a: str, b: str) -> None:
@@ -68,6 +69,8 @@ def test_these_are_the_same_measure(same: Same, a: str, b: str) -> None:
         ("March 5, 2024", "March 5, 2025"),
         ("204_5", "204_6"),
         ("1011_2", "11"),
+        ("2A_{16}", "2b_{16}"),
+        ("2A_{16}", "2a_{15}"),
     ],
 )
 def test_these_are_other_measures(same: Same, a: str, b: str) -> None:

@@ -98,7 +98,9 @@ TREES: list[tuple[str, Node]] = [
     (r"\alpha", Symbol("alpha")), ("α", Symbol("alpha")), (r"\varphi", Symbol("phi")), ("C", Symbol("C")),
     (r"\vec{v}", Symbol("v")), (r"\overline{AB}", Symbol("AB")), (r"\overline{z}", call("conj", z)),
     (r"\bar{y}", Symbol("y bar")),
-    (r"\angle ABC", Symbol("angle ABC")), (r"2\mathrm{i}", times(n(2), i)), (r"\infty", infinity),
+    (r"\angle ABC", Symbol("angle ABC")), (r"\triangle{ABC}", Symbol("triangle ABC")),
+    (r"12 \checkmark", n(12)), ("ħ", Symbol("hbar")), ("oo", infinity),
+    (r"2\mathrm{i}", times(n(2), i)), (r"\infty", infinity),
     (r"-\infty", times(n(-1), infinity)),
     # applications and products with a bracket
     ("f(x)", Apply("f", (x,))), ("f(x+1)", Apply("f", (plus(x, n(1)),))), ("a(x+1)", times(a, plus(x, n(1)))),
@@ -137,6 +139,9 @@ TREES: list[tuple[str, Node]] = [
     (r"\binom{n}{2}", call("binomial", m, n(2))), (r"\binom52", call("binomial", n(5), n(2))),
     (r"{n \choose k}", call("binomial", m, k)), ("n choose 2", call("binomial", m, n(2))),
     ("C(n,k)", call("binomial", m, k)), ("C_5^2", call("binomial", n(5), n(2))),
+    ("C_{2n}^{n}", call("binomial", times(n(2), m), m)), ("C_{n+1}^2", call("binomial", plus(m, n(1)), n(2))),
+    (r"\mathrm{C}_{m+n}^{n}", call("binomial", plus(Symbol("m"), m), m)), ("C_p^2", Power(Symbol("C_p"), n(2))),
+    ("C_1^2", Power(Symbol("C_1"), n(2))), ("C_{max}^2", Power(Symbol("C_max"), n(2))),
     ("{}_5C_2", call("binomial", n(5), n(2))), ("5C2", call("binomial", n(5), n(2))),
     ("P(n,k)", call("permutations", m, k)), ("P_5^2", call("permutations", n(5), n(2))),
     # both signs

@@ -25,6 +25,7 @@ EQUAL = [
     [r"\{-1\} \cup [0, 7)", r"x = -1 \text{ or } 0 \le x < 7"],
     [r"(0, \sqrt{2})", r"0 < x < \sqrt{2}", r"(0, 1] \cup (0.5, \sqrt2)"],
     [r"(a, \infty)", "x > a"],
+    ["x < 1, x > 3", "x < 1 or x > 3", "(-oo, 1) U (3, oo)", r"(-\infty, 1) \text{ and } (3, \infty)"],
     [r"(a, a+1)", "a < x < a + 1"],
 ]
 
@@ -54,6 +55,7 @@ def test_other_sets_differ_in_their_first_forms(same: Same, ours: int, theirs: i
         ("(1, 2)", r"\{1, 2\}"),
         ("0 < x < 1", "0 < x < 1.0001"),
         (r"x < 1 \text{ or } x > 2", "1 < x < 2"),
+        (r"x < 1 \text{ or } x > 2", r"x < 1 \text{ and } x > 2"),
         (r"\{x \mid x > 2\}", "2"),
     ],
 )

@@ -104,3 +104,29 @@ def test_an_unknown_word_is_its_own_dimension_in_singular_and_plural() -> None:
 def test_words_that_change_a_number_are_no_units(text: str) -> None:
     with pytest.raises(UnreadError):
         parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        (r"45\degree", quantity(45, **{"°": 1})), (r"45^\degree", quantity(45, **{"°": 1})),
+        (r"3\ \mu\text{m}", named(3, "μm")), (r"3\,\mathrm{\mu m}", named(3, "μm")), ("3 μm", named(3, "μm")),
+        (r"20\ \Omega", named(20, "Ω")), ("20 Ω", named(20, "Ω")), (r"5\,\mathrm{k\Omega}", named(5, "kΩ")),
+        (r"2\Omega x", Product((Number(Fraction(2)), Symbol("Omega"), Symbol("x")))),
+        (r"2\mu m", Product((Number(Fraction(2)), Symbol("mu"), Symbol("m")))),
+        ("2.5e-3 C", quantity("0.0025", C=1)), (r"2 \times 10^{3} m", quantity(2000, m=1)),
+        (r"5\frac{\text{m}}{\text{s}}", quantity(5, m=1, s=-1)),
+        (r"5\,\frac{\mathrm{m}}{\mathrm{s}^2}", quantity(5, m=1, s=-2)),
+        ("8元", named(8, "RMB")), ("8个", named(8, "个")), (r"8\text{米}", quantity(8, m=1)),
+        ("12平方厘米", quantity(12, cm=2)), ("5立方米", quantity(5, m=3)), ("6米每秒", quantity(6, m=1, s=-1)),
+        ("6千米/小时", quantity(6, km=1, h=-1)),
+    ],
+)  # fmt: skip
+def test_units_may_be_commands_single_letters_and_ideographs(text: str, tree: Node) -> None:
+    assert parse(text) == tree
+
+
+def test_an_electronvolt_and_a_kiloohm_have_their_defined_size() -> None:
+    assert measure(Unit((("eV", 1),))).factor == Fraction("1.602176634e-19")
+    assert measure(Unit((("GeV", 1),))).factor == Fraction("1.602176634e-10")
+    assert measure(Unit((("kΩ", 1),))).factor == 1000 * measure(Unit((("Ω", 1),))).factor
