@@ -62,7 +62,7 @@ class Store(Generic[_V]):
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A text that was read: its tree, or the reason and the status why there is none."""
+    """A text that was read: its tree, or the reason and the status why there is none. kind: of a reference's tree."""
 
     node: Node | None
     kind: str = "unread"
@@ -81,7 +81,7 @@ def read(text: str, *, keep: bool) -> Compiled:
         return known
     try:
         node = parse(text)
-        compiled = Compiled(node, kind_of(node))
+        compiled = Compiled(node, kind_of(node) if keep else "")
     except TooLargeError as error:
         compiled = Compiled(None, reason=error.reason, status="refused")
     except UnreadError as error:

@@ -20,6 +20,7 @@ from guerdon.verifiers._math.compare import compare
 from guerdon.verifiers._math.compiled import DECIDED, Compiled, keep_decision, read
 from guerdon.verifiers._math.decision import Decision
 from guerdon.verifiers._math.judging import equal, unequal
+from guerdon.verifiers._math.kinds import kind_of
 from guerdon.verifiers._math.policies import Policy
 from guerdon.verifiers._math.tree import Number, Text
 from guerdon.verifiers._math.writer import write
@@ -169,4 +170,4 @@ def shown(text: str) -> str:
     if known.node is None:
         return f"unread: {known.reason}"
     written = write(known.node)
-    return f"{known.kind}: {written if len(written) <= _LONGEST_SHOWN else written[:_LONGEST_SHOWN] + '…'}"
+    return f"{kind_of(known.node)}: {written if len(written) <= _LONGEST_SHOWN else written[:_LONGEST_SHOWN] + '…'}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from guerdon.verifiers._math.labels import named
-from guerdon.verifiers._math.rewriting import free_names, has
+from guerdon.verifiers._math.rewriting import free_names, has, kinds_in
 from guerdon.verifiers._math.tree import (
     Apply,
     Based,
@@ -25,6 +25,7 @@ from guerdon.verifiers._math.tree import (
     Relation,
     SetBuilder,
     SetOperation,
+    Symbol,
     Text,
 )
 
@@ -79,8 +80,9 @@ def _kind_of_relation(node: Relation) -> str:
 
 
 def _kind_of_value(node: Node) -> str:
-    if has(node, lambda part: isinstance(part, PlusMinus)):
+    kinds = kinds_in(node)  # one walk tells most trees
+    if PlusMinus in kinds:
         return "plus-minus"
-    if free_names(node):
+    if Symbol in kinds and free_names(node):
         return "expression"
-    return "complex" if has(node, lambda part: part == Constant("i")) else "constant"
+    return "complex" if Constant in kinds and has(node, lambda part: part == Constant("i")) else "constant"

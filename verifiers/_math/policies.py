@@ -6,7 +6,7 @@ of every setting. A policy is frozen and hashable, so that a cached verdict can 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
@@ -36,7 +36,7 @@ class Policy:
     percent: Percent = "either"
     units: Units = "convert"
     rounding: Rounding = "reference"
-    tolerance: Fraction = Fraction(0)
+    tolerance: Fraction = field(default=Fraction(0), hash=False)  # a Fraction takes as long to hash as all the others
     order: Order = "free"
     several: Several = "all"
     brackets: Brackets = "match"

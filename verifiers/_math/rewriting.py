@@ -6,9 +6,23 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from fractions import Fraction
 
-from guerdon.verifiers._math.tree import Binder, Node, Number, Power, Product, SetBuilder, Sum, Symbol, children, walk
+from guerdon.verifiers._math.tree import (
+    Binder,
+    Constant,
+    Node,
+    Number,
+    Power,
+    Product,
+    SetBuilder,
+    Sum,
+    Symbol,
+    children,
+    walk,
+)
 
 MINUS_ONE = Number(Fraction(-1))
+_LEAVES = frozenset({Number, Symbol, Constant})
+"""Most nodes of most trees: nothing is inside of them."""
 
 
 def kinds_in(node: Node) -> frozenset[type[Node]]:
@@ -19,24 +33,9 @@ def kinds_in(node: Node) -> frozenset[type[Node]]:
         part = waiting.pop()
         kind = type(part)
         found.add(kind)
-        for name in _PARTS[kind] if kind in _PARTS else _parts_of(kind):
-            value = getattr(part, name)
-            if type(value) is not tuple:
-                if value is not None:
-                    waiting.append(value)
-            elif value and type(value[0]) is tuple:  # rows, and branches with None for "otherwise"
-                waiting += [item for row in value for item in row if item is not None]
-            else:
-                waiting += value
+        if kind not in _LEAVES:
+            waiting += children(part)
     return frozenset(found)
-
-
-_PARTS: dict[type[Node], tuple[str, ...]] = {}
-
-
-def _parts_of(kind: type[Node]) -> tuple[str, ...]:
-    """The fields of a kind of node that hold nodes."""
-    return _PARTS.setdefault(kind, tuple(part.name for part in fields(kind) if "Node" in str(part.type)))
 
 
 def has(node: Node, wanted: Callable[[Node], bool]) -> bool:
@@ -76,14 +75,18 @@ def names_in(node: Node) -> set[str]:
 
 def free_names(node: Node) -> set[str]:
     """The variables of a node that nothing in it binds: a sum binds its index, a set its element's variable."""
-    if isinstance(node, Symbol):
-        return {node.name}
-    inside = set[str]().union(*map(free_names, children(node)))
-    if isinstance(node, Binder):
-        inside.discard(node.variable)
-    elif isinstance(node, SetBuilder):
-        inside -= names_in(node.element)
-    return inside
+    found: set[str] = set()
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Symbol):
+            found.add(part.name)
+        elif isinstance(part, (Binder, SetBuilder)):
+            inside = set[str]().union(*map(free_names, children(part)))
+            found |= inside - ({part.variable} if isinstance(part, Binder) else names_in(part.element))
+        elif type(part) not in _LEAVES:
+            waiting += children(part)
+    return found
 
 
 def renamed(node: Node, names: dict[str, str]) -> Node:

@@ -302,18 +302,29 @@ class Text(Node):
 # --- walking ----------------------------------------------------------------------------------------------------------
 
 
-def children(node: Node) -> Iterator[Node]:
+def children(node: Node) -> list[Node]:
     """The nodes directly inside a node, from left to right."""
-    for part in fields(node):
-        yield from _nodes(getattr(node, part.name))
+    found: list[Node] = []
+    kind = type(node)
+    for name in _PARTS[kind] if kind in _PARTS else _parts_of(kind):
+        value = getattr(node, name)
+        if type(value) is not tuple:
+            if value is not None:
+                found.append(value)
+        elif value and type(value[0]) is tuple:  # rows, and branches with None for "otherwise"
+            found += [item for row in value for item in row if item is not None]
+        else:
+            found += value
+    return found
 
 
-def _nodes(value: object) -> Iterator[Node]:
-    if isinstance(value, Node):
-        yield value
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _nodes(item)
+_PARTS: dict[type[Node], tuple[str, ...]] = {}
+
+
+def _parts_of(kind: type[Node]) -> tuple[str, ...]:
+    """The fields of a kind of node that hold nodes, told by their annotations once: a walk meets every node."""
+    holding = tuple(part.name for part in fields(kind) if "Node" in str(part.type) or str(part.type) == "Unit")
+    return _PARTS.setdefault(kind, holding)
 
 
 def walk(node: Node) -> Iterator[Node]:
