@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import os
+from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -143,15 +144,15 @@ class Store:
         return int(found[0][0])
 
     def each(self, filter: Filter | None = None) -> Iterator[Row]:
-        """All scores from the oldest on, a portion at a time; what comes while it runs may be among them."""
+        """All scores that there are now, from the oldest on, a portion at a time."""
         condition, values = (filter or Filter()).condition()
-        found, last = _select(f"{condition} AND s.id > :last ORDER BY s.id LIMIT :chunk"), -1
-        while True:
-            rows = [_row(row) for row in self._database.query(found, {**values, "last": last, "chunk": _CHUNK})]
-            yield from rows
-            if len(rows) < _CHUNK:
-                return
-            last = rows[-1].id
+        # Their numbers first: asked for in portions by a condition, every portion would find and sort them all.
+        found = self._database.query(f"SELECT s.id FROM scores s WHERE {condition}", values)  # noqa: S608
+        numbers = array("q", sorted(number for (number,) in found))
+        del found
+        for start in range(0, len(numbers), _CHUNK):
+            portion = ", ".join(map(str, numbers[start : start + _CHUNK]))
+            yield from map(_row, self._database.query(_select(f"s.id IN ({portion}) ORDER BY s.id")))
 
     def versions(self) -> list[Version]:
         """Everything that gave scores, oldest first."""
