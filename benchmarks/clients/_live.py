@@ -41,11 +41,7 @@ class Live:
 
     def scores(self, asked: list[dict[str, Any]]) -> list[float | None]:
         """What guerdon says in process, each alone (see _in_process.py)."""
-        command = [PYTHON, str(HERE / "_in_process.py"), "score", str(self.folder)]
-        done = subprocess.run(command, input=json.dumps(asked), capture_output=True, text=True, check=False)
-        if done.returncode:
-            sys.exit(f"scoring in process failed:\n{done.stderr}")
-        return json.loads(done.stdout.splitlines()[-1])
+        return json.loads(_in_process("score", str(self.folder), json.dumps(asked)).splitlines()[-1])
 
     def check(self, what: str, right: object, seen: object = "") -> None:
         """One line: whether it is as it should be, and what was seen if not."""
@@ -73,6 +69,14 @@ class Live:
         return proxy(self.url, fails=fails)
 
 
+def _in_process(what: str, folder: str, asked: str = "") -> str:
+    command = [PYTHON, str(HERE / "_in_process.py"), what, folder]
+    done = subprocess.run(command, input=asked, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{done.stderr}\nGUERDON_PYTHON must name a Python with guerdon and its extras rm and serve: {PYTHON}")
+    return done.stdout
+
+
 def raised(function: Any, *arguments: Any) -> BaseException | None:
     """What a call raises, or None if it returns."""
     try:
@@ -95,7 +99,7 @@ def live(description: str | None) -> Iterator[Live]:
         yield Live(options.url, options.model)
         return
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([PYTHON, str(HERE / "_in_process.py"), "make", folder], check=True, capture_output=True)
+        _in_process("make", folder)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
