@@ -6,6 +6,7 @@ from come as a package (extra ``demo``). Everything that is made lies in one fol
     train.jsonl, held_out.jsonl    the pairs, to be looked at and used again
     model/                         the reward model (a plain transformers folder)
     report/                        report.html and its kin
+    scores.db                      what the server answered, if it was left up: the inspection UI shows it
     demo.json                      that this folder is a demo's, so that the next one may replace it; then its result
 """
 
@@ -41,6 +42,9 @@ MADE, MADE_QUICK = 2_000, 320
 
 HELD_OUT = 0.2
 MOST_HELD_OUT = 400
+LOOKED_AT = 60
+"""Held-out pairs that are scored for the inspection UI: some seconds, and enough to see where the model errs."""
+
 FEWEST = 50
 """Pairs of the user's own below which neither training nor evaluation would mean anything."""
 
@@ -100,8 +104,11 @@ def run(
     say: Say,
     watch: Callable[[], AbstractContextManager[Progress]],
     while_serving: Callable[[str], None],
+    ui: bool = False,
 ) -> Result:
     """The whole demo. while_serving is called with the server's URL and ends when the server may stop.
+
+    ui: serve the inspection UI too, with the held-out pairs to look at; without Gradio it is left out.
 
     Raises MissingExtraError without torch, the server's packages or the small weights; UsageError for a folder that
     holds something else, a port that is taken, or too few pairs.
@@ -122,7 +129,8 @@ def run(
         while_serving(url)
         start += time.monotonic() - paused  # how long somebody looks at the server is no time of the demo's
 
-    url, scores = _serve(out, held_out if pairs else None, port, say, hold) if serve else ("", {})
+    shown = held_out[:LOOKED_AT] if ui and _has_gradio() else []
+    url, scores = _serve(out, held_out if pairs else None, port, say, hold, shown) if serve else ("", {})
     found = _result(out, len(train_pairs), len(held_out), result, report, url, scores, time.monotonic() - start)
     (out / _MARK).write_text(json.dumps({"guerdon": __version__, **asdict(found)}, indent=1), encoding="utf-8")
     return found
@@ -167,6 +175,8 @@ def _claim(out: Path, say: Say) -> None:
         say("", f"{out} holds an earlier demo, which is replaced")
         for name in ("model", "report"):
             shutil.rmtree(out / name, ignore_errors=True)
+        for file in out.glob("scores.db*"):  # and the labels beside it
+            file.unlink()
     try:
         out.mkdir(parents=True, exist_ok=True)
         (out / _MARK).write_text(json.dumps({"guerdon": __version__}), encoding="utf-8")
@@ -294,17 +304,32 @@ def _by_error(section: Section) -> dict[str, float]:
     }
 
 
+def _has_gradio() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("gradio") is not None
+
+
 def _serve(
-    out: Path, theirs: Sequence[Preference] | None, port: int, say: Say, while_serving: Callable[[str], None]
+    out: Path,
+    theirs: Sequence[Preference] | None,
+    port: int,
+    say: Say,
+    while_serving: Callable[[str], None],
+    shown: Sequence[Preference] = (),
 ) -> tuple[str, dict[str, list[float | None]]]:
-    """Serve the model and the verifiers in this process, and ask them over HTTP as a training loop would."""
+    """Serve the model and the verifiers in this process, and ask them over HTTP as a training loop would.
+
+    shown: pairs that are scored for the inspection UI; without any there is none.
+    """
     from guerdon.serving.client import RemoteScorer
     from guerdon.serving.config import ServeConfig
     from guerdon.serving.server import serving
     from guerdon.serving.specs import load_scorer
 
     scorers = {SCORER: load_scorer(str(out / "model")), **{name: load_scorer(name) for name in VERIFIERS}}
-    with serving(ServeConfig(scorers={}, port=port), scorers) as url:
+    kept: dict[str, Any] = {"store": str(out / "scores.db"), "store_text": True, "ui": True} if shown else {}
+    with serving(ServeConfig(scorers={}, port=port, **kept), scorers) as url:
         say("Serve", f"{', '.join(scorers)} at {url}")
         if theirs is None:
             samples = [Sample(SUM.prompt, answer, SUM.reference, SUM.group) for answer in ANSWERS]
@@ -319,10 +344,23 @@ def _serve(
         for place, sample in enumerate(samples):
             given = ", ".join(f"{name} {_shown(values[place])}" for name, values in scores.items())
             say("", f"{given}  <- {sample.response_text!r:.100}")
+        if shown:
+            with closing(RemoteScorer(url, SCORER)) as remote:
+                remote.score(_both_sides(shown))
+            say("", f"{2 * len(shown)} held-out responses scored, to look at in a browser: {url}/ui/")
         if theirs is None and _prefers_second(scores[SCORER]):
             say("", "the model falls for the longer answer: it cannot add. The verifier can; use both")
         while_serving(url)
     return url, scores
+
+
+def _both_sides(pairs: Sequence[Preference]) -> list[Sample]:
+    """Both responses of each pair; the column ``label`` says which one is right."""
+    return [
+        Sample(pair.prompt, response, None, f"pair-{place}", {**pair.meta, "label": right})
+        for place, pair in enumerate(pairs)
+        for response, right in ((pair.chosen, True), (pair.rejected, False))
+    ]
 
 
 def _prefers_second(values: Sequence[float | None]) -> bool:

@@ -210,6 +210,19 @@ def read_stdin() -> str:
     return sys.stdin.buffer.read().decode("utf-8", errors="replace").removesuffix("\n")
 
 
+def open_browser(url: str) -> None:
+    """Show a page in the user's browser, where there is a user with one: at a terminal, beside a screen.
+
+    Without a screen Python would start a browser of text inside the terminal, and wait for it to end.
+    """
+    screen = sys.platform in ("win32", "darwin") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if screen and sys.stderr.isatty():
+        import threading
+        import webbrowser
+
+        threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+
+
 def _refuse_terminal() -> None:
     """At a terminal a read would wait for words that nobody knows to type."""
     if sys.stdin.isatty():

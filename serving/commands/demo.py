@@ -13,7 +13,7 @@ from guerdon.serving.commands import console
 
 EXAMPLES = console.examples(
     "$ guerdon demo                          # made-up pairs; under two minutes on two cores",
-    "$ guerdon demo --keep-serving           # leave the server up, to try curl on it",
+    "$ guerdon demo --keep-serving           # leave the server up: the inspection UI in a browser, and curl",
     "$ guerdon demo --pairs my_pairs.jsonl   # the same on pairs of your own",
     "$ guerdon demo --quick --json           # seconds, for a script",
     "Next: guerdon train, on data and weights of your own.",
@@ -33,6 +33,9 @@ def command(
     port: Annotated[
         int | None, typer.Option(min=1, max=65535, help="Of the server; 8008 if it is free, else any.")
     ] = None,
+    open_: Annotated[
+        bool, typer.Option("--open/--no-open", help="With --keep-serving: open the inspection UI in the browser.")
+    ] = True,
     json_: Annotated[bool, typer.Option("--json", help="The result as JSON on stdout, the story on stderr.")] = False,
 ) -> None:
     """Make preference pairs, train a reward model, evaluate it, serve it, and score a sample over HTTP."""
@@ -63,6 +66,8 @@ def command(
         if not keep_serving:
             return
         terminal.print(demo.curl(url))
+        if open_:
+            console.open_browser(f"{url}/ui/")
         say("", "Ctrl-C stops the server")
         try:
             while True:
@@ -71,7 +76,15 @@ def command(
             say("", "stopped")
 
     result = demo.run(
-        out, pairs=pairs, quick=quick, port=port, serve=serve, say=say, watch=watch, while_serving=while_serving
+        out,
+        pairs=pairs,
+        quick=quick,
+        port=port,
+        serve=serve,
+        say=say,
+        watch=watch,
+        while_serving=while_serving,
+        ui=keep_serving,
     )
     say("Done", f"in {result.seconds:.0f} s; everything is in {out}. To serve the model again:")
     terminal.print(f"  guerdon serve --scorer {demo.SCORER}={out}/model --scorer numeric=numeric")

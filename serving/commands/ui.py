@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -118,9 +118,4 @@ def _import(
 
 
 def _open(url: str) -> None:
-    import webbrowser
-
-    webbrowser.open(f"{url}/ui/")
-
-
-__all__: Sequence[str] = ["EXAMPLES", "command"]
+    console.open_browser(f"{url}/ui/")

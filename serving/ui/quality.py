@@ -27,6 +27,9 @@ SCORER = "scorer: "
 
 BINS = 10
 MOST_K = 256
+MOST_GROUPS = 2_000
+"""Prompts that the best-of-k curve is averaged over, drawn evenly."""
+
 MOST_CURVE = 20_000
 """Rows that a length curve is fitted on, drawn evenly: local regression takes time for each."""
 
@@ -161,12 +164,15 @@ def best_of(figures: Figures) -> Any:
     kept = [group for group in groups if len(group) >= last]
     if last < 2:
         return None
+    left_out = len(groups) - len(kept)
+    if len(kept) > MOST_GROUPS:
+        kept = [kept[i] for i in np.linspace(0, len(kept) - 1, MOST_GROUPS).astype(int)]
     values, truth = figures.values, figures.truth
     by_score = np.mean([best_of_n(values[group], truth[group], last) for group in kept], axis=0)
     oracle = np.mean([best_of_n(truth[group], truth[group], last) for group in kept], axis=0)
     kl = best_of_n_kl(np.arange(1, last + 1, dtype=float))
     fit = overoptimisation(kl, by_score - by_score[0])
-    return len(kept), len(groups) - len(kept), by_score, oracle, kl, fit
+    return len(kept), left_out, by_score, oracle, kl, fit
 
 
 def right_scores(figures: Figures) -> Floats:
