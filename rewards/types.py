@@ -53,6 +53,13 @@ class FrozenDict(Mapping[str, Any]):
         frozen = {key: value if type(value) in _ATOMS else freeze(value) for key, value in given.items()}
         object.__setattr__(self, "_items", frozen)
 
+    @classmethod
+    def of_frozen(cls, **items: Any) -> FrozenDict:
+        """Of values that are frozen already, which is not checked: it takes a third of the time."""
+        made = cls.__new__(cls)
+        object.__setattr__(made, "_items", items)
+        return made
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"FrozenDict is read-only; cannot set {name!r}")
 

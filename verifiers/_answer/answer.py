@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+from guerdon.rewards.types import FrozenDict
 
 Style: TypeAlias = Literal["boxed", "tag", "hash", "line", "phrase", "formula", "number"]
 Flag: TypeAlias = Literal[
@@ -36,10 +38,11 @@ class Answer(NamedTuple):
     flags: tuple[Flag, ...] = ()
     reason: str = ""
 
-    def details(self, **more: Any) -> dict[str, Any]:
+    def details(self, **more: str | float | None) -> FrozenDict:
         """For ``Score.details``: the answer, where it stands, how it was found."""
         shown = self.text if self.text is None or len(self.text) <= _SHOWN else self.text[:_SHOWN] + "…"
-        return {"answer": shown, "span": (self.start, self.end), "style": self.style, "flags": self.flags, **more}
+        span = (self.start, self.end)
+        return FrozenDict.of_frozen(answer=shown, span=span, style=self.style, flags=self.flags, **more)
 
 
 def some(style: Style, text: str, span: Span, flags: tuple[Flag, ...] = ()) -> Answer:
