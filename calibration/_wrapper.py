@@ -33,7 +33,7 @@ class Wrapper(ABC):
             self.prepare, self.run = scorer.prepare, self._run
             # What an engine asks of a reward model: its batches, its shared prompts, and ready-made text and ids. These
             # last name no response, so a wrapper that reads one cannot take them.
-            passed_on = ["max_batch_tokens", "share_prompts", "prepare_many"]
+            passed_on = ["max_batch_tokens", "share_prompts", "packs", "prepare_many"]
             passed_on += [] if self.reads_samples else ["prepare_text", "prepare_ids"]
             for each in passed_on:
                 if hasattr(scorer, each):

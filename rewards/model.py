@@ -194,6 +194,11 @@ class RewardModel:
         scores = iter(self.run(ready))
         return [item if isinstance(item, Score) else next(scores) for item in prepared]
 
+    @property
+    def packs(self) -> bool:
+        """Whether a forward is one row without padding, so that any sequences make a good batch."""
+        return self.net.packs and self.padding_side == "right"
+
     @torch.no_grad()
     def score_ids(self, sequences: Sequence[Ids], prompts: Sequence[Hashable | None] | None = None) -> list[float]:
         """Raw logits of token id sequences.
@@ -208,7 +213,7 @@ class RewardModel:
         trees = [_tree([sequences[i] for i in group]) for group in members]
         values = [0.0] * len(sequences)
         with self._lock:
-            for chosen in plan([tree.length for tree in trees], self.max_batch_tokens):
+            for chosen in plan([tree.length for tree in trees], self.max_batch_tokens, padded=not self.packs):
                 batch = self.net.collate([trees[i] for i in chosen], left=self.padding_side == "left")
                 scores = self.net(batch).tolist()
                 for index, value in zip((m for i in chosen for m in members[i]), scores, strict=True):
@@ -225,7 +230,7 @@ class RewardModel:
         prepared = self.prepare_many(samples)
         ready = [(i, item.ids) for i, item in enumerate(prepared) if isinstance(item, Prepared)]
         with self._lock:
-            for chosen in plan([len(ids) for _, ids in ready], self.max_batch_tokens):
+            for chosen in plan([len(ids) for _, ids in ready], self.max_batch_tokens, padded=not self.packs):
                 trees = [plain(ready[k][1]) for k in chosen]
                 batch = self.net.collate(trees, left=self.padding_side == "left")
                 found[[ready[k][0] for k in chosen]] = self.net.features(batch).cpu()

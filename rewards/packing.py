@@ -1,8 +1,9 @@
-"""From sequences of token ids to the tensors of one forward: grouped by length, padded once, prompts shared.
+"""From sequences of token ids to the tensors of one forward: prompts shared, and laid out with little or no padding.
 
-Three ideas, each in one function. ``plan`` sorts by length and cuts into forwards of bounded padded size, so that
-little is spent on padding. ``share_prefix`` turns the responses to one prompt into a *tree*: the prompt once, then each
-response as a branch that sees the prompt and itself but no other branch. ``collate`` lays trees out as tensors.
+``share_prefix`` turns the responses to one prompt into a *tree*: the prompt once, then each response as a branch that
+sees the prompt and itself but no other branch. ``pack`` lays trees end to end in one row, for models whose attention
+can be told who sees whom (packed_attention.py). ``collate`` lays them out as padded rows, for all others; ``plan`` then
+sorts by length and cuts into forwards of bounded size, so that little is spent on padding.
 
 A tree gives the very scores of its plain sequences (same position ids, no delimiter tokens), because under causal
 attention no prompt token sees a response. Encoders attend both ways and therefore take plain sequences only.
@@ -15,6 +16,8 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+
+from guerdon.rewards.packed_attention import BOTH_WAYS, STRIDE
 
 Ids = tuple[int, ...]
 
@@ -35,9 +38,9 @@ class Tree:
 class Batch:
     """The tensors of one forward over b rows of t positions, and where its n scores are read.
 
-    input_ids, position_ids: (b, t) int64. attention_mask: (b, t) int64 for plain rows (1 = real). When a row is a tree,
-    (b, 1, 1, t) int64, the branch of each token (tree_attention), or, for models that cannot read that, (b, 1, t, t)
-    float to be added to attention logits (0 = sees, a very negative number = does not).
+    input_ids, position_ids: (b, t) int64. attention_mask: (b, t) int64 for padded rows (1 = real); (b, 1, t, t) float
+    to be added to attention logits when a padded row is a tree (0 = sees, a very negative number = does not); or, for
+    one packed row, (1, 1, 1, t) int64, which says whose each token is.
     rows, columns: (n,) int64, the position of each score's last token, in the order of the trees and their branches.
     """
 
@@ -72,19 +75,45 @@ def share_prefix(sequences: Sequence[Ids]) -> Tree:
     return Tree(first[:shared], tuple(sequence[shared:] for sequence in sequences))
 
 
-def plan(lengths: Sequence[int], budget: int) -> list[list[int]]:
-    """Indices grouped into forwards of similar length, each of at most ``budget`` padded tokens (or one sequence).
+def plan(lengths: Sequence[int], budget: int, *, padded: bool = True) -> list[list[int]]:
+    """Indices grouped into forwards of at most ``budget`` tokens each (or one sequence). padded: count padding too.
 
-    Longest first, so that the largest forward comes first and memory trouble shows at once.
+    Longest first, so that the largest forward comes first and memory trouble shows at once; neighbours in length go
+    together, so that padding is little.
     """
     groups: list[list[int]] = []
+    size = 0  # of the last group without its padding
     for index in sorted(range(len(lengths)), key=lambda i: (-lengths[i], i)):
-        widest = lengths[groups[-1][0]] if groups else 0
-        if groups and widest * (len(groups[-1]) + 1) <= budget:
-            groups[-1].append(index)
-        else:
-            groups.append([index])
+        if groups:
+            after = lengths[groups[-1][0]] * (len(groups[-1]) + 1) if padded else size + lengths[index]
+            if after <= budget:
+                groups[-1].append(index)
+                size += lengths[index]
+                continue
+        groups.append([index])
+        size = lengths[index]
     return groups
+
+
+def pack(trees: Sequence[Tree], *, both_ways: bool) -> Batch:
+    """Trees end to end in one row, without padding. both_ways: plain sequences of an encoder."""
+    ids: list[int] = []
+    layout: list[int] = []
+    columns: list[int] = []
+    for number, tree in enumerate(trees):
+        ids += tree.prefix
+        layout += [number * STRIDE] * len(tree.prefix)
+        for branch, tokens in enumerate(tree.branches, start=1):
+            ids += tokens
+            layout += [number * STRIDE + (BOTH_WAYS if both_ways else branch)] * len(tokens)
+            columns.append(len(ids) - 1)
+    return Batch(
+        torch.tensor([ids]),
+        torch.tensor(layout)[None, None, None],
+        torch.cat([_positions(tree) for tree in trees])[None],
+        torch.zeros(len(columns), dtype=torch.long),
+        torch.tensor(columns),
+    )
 
 
 def collate(
@@ -92,13 +121,9 @@ def collate(
     *,
     pad_id: int,
     left: bool = False,
-    dense: bool = True,
     dtype: torch.dtype = torch.float32,
 ) -> Batch:
-    """Trees as one padded batch. left: pad on the left (scores do not change; for comparison with other engines).
-
-    dense: write who sees whom as a matrix rather than as the branch of each token.
-    """
+    """Trees as padded rows. left: pad on the left (scores do not change; for comparison with other engines)."""
     width = max(tree.length for tree in trees)
     ids = torch.full((len(trees), width), pad_id, dtype=torch.long)
     positions = torch.zeros((len(trees), width), dtype=torch.long)
@@ -116,8 +141,7 @@ def collate(
             rows.append(row)
             columns.append(end - 1)
     if any(len(tree.branches) > 1 for tree in trees):
-        branches = _branches(trees, width, left=left)
-        mask = _dense(branches, dtype) if dense else branches[:, None, None, :]
+        mask = _tree_mask(_branches(trees, width, left=left), dtype)
     return Batch(ids, mask, positions, torch.tensor(rows), torch.tensor(columns))
 
 
@@ -144,7 +168,7 @@ def _branches(trees: Sequence[Tree], width: int, *, left: bool) -> Tensor:
     return branches
 
 
-def _dense(branches: Tensor, dtype: torch.dtype) -> Tensor:
+def _tree_mask(branches: Tensor, dtype: torch.dtype) -> Tensor:
     """Additive (b, 1, t, t): a token sees its own prefix and the earlier tokens of its own branch."""
     width = branches.shape[1]
     same = branches[:, :, None] == branches[:, None, :]

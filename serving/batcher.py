@@ -77,6 +77,8 @@ class ByLength(Generic[W]):
     budget: the most tokens of a batch after padding, rows times the longest row; a longer single row goes alone.
     window: how much waiting work to look at, in budgets. overhead: what a forward costs besides its tokens, in tokens.
     join: which work makes one row together (the responses to one prompt); None: each is a row of its own.
+    padded: False for a model that reads rows end to end without padding: length does not matter then, and the oldest
+    rows go, up to the budget.
 
     The oldest always goes, so nothing starves. What goes with it: all that waits is cut, in the order of length, into
     the forwards that take the least time together, and the oldest's is taken. A forward takes its padded tokens and an
@@ -88,8 +90,16 @@ class ByLength(Generic[W]):
     _ROWS = 512  # looked at, at most
     _BLOCKS = 48  # into which they are put before they are cut, so that choosing takes well under a millisecond
 
-    def __init__(self, budget: int, *, window: int = 8, overhead: int = OVERHEAD, join: Join[W] | None = None) -> None:
-        self.budget, self.overhead, self._window, self._join = budget, overhead, window, join
+    def __init__(
+        self,
+        budget: int,
+        *,
+        window: int = 8,
+        overhead: int = OVERHEAD,
+        join: Join[W] | None = None,
+        padded: bool = True,
+    ) -> None:
+        self.budget, self.overhead, self._window, self._join, self._padded = budget, overhead, window, join, padded
         # Ordered by arrival. An OrderedDict, because a dict leaves holes at its front and then scans over them.
         self._queue: OrderedDict[int, W] = OrderedDict()
         self._arrivals = 0
@@ -111,6 +121,15 @@ class ByLength(Generic[W]):
             rows = [([index], item.cost) for index, item in enumerate(items)]
         else:
             rows = self._join(items, self.budget)
+        if not self._padded:
+            chosen: list[int] = []
+            cost = 0
+            for members, tokens in sorted(rows, key=lambda row: min(row[0])):
+                if chosen and cost + tokens > self.budget:
+                    break
+                chosen += members
+                cost += tokens
+            return [self._queue.pop(keys[index]) for index in chosen]
         rows.sort(key=lambda row: row[1])
         oldest = next(place for place, (members, _) in enumerate(rows) if 0 in members)
         first, last = self._best_run([cost for _, cost in rows], oldest)

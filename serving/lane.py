@@ -86,7 +86,8 @@ class Generation:
             budget = config.max_batch_tokens or own
             # One sequence a forward gives the same bits in any company; on a CPU it costs nothing from 128 tokens on.
             budget = 1 if config.scores == "exact" else budget
-            self.batcher = ByLength(budget, join=_trees if self.shares else None)
+            padded = not getattr(scorer, "packs", False)
+            self.batcher = ByLength(budget, join=_trees if self.shares else None, padded=padded)
             if (
                 config.sweep_seconds
                 and config.scores == "fast"

@@ -235,7 +235,7 @@ class Run:
             starts.append(starts[-1] + len(tree.branches))
         found: list[Tensor] = []
         places: list[int] = []
-        for members in plan([tree.length for tree in rows.trees], self.forward_tokens):
+        for members in plan([tree.length for tree in rows.trees], self.forward_tokens, padded=not self.net.packs):
             batch = self.net.collate([rows.trees[i] for i in members])
             with torch.autocast(self.accelerator.device.type, dtype=torch.bfloat16, enabled=self.bf16):
                 found.append(self.wrapped(batch))

@@ -129,6 +129,12 @@ def test_the_batch_is_one_of_the_best_way_to_do_all_that_waits(lengths: list[int
     )
 
 
+def test_without_padding_the_oldest_go_whatever_their_length() -> None:
+    batcher = ByLength[Work](1000, padded=False)
+    batcher.add([Work(c) for c in (10, 900, 80, 30, 500)])
+    assert [costs(batch) for batch in drain(batcher)] == [[10, 900, 80], [30, 500]]
+
+
 def test_it_looks_no_further_than_its_window() -> None:
     batcher = ByLength[Work](100, window=2)
     batcher.add([Work(50), Work(150), Work(50)])
