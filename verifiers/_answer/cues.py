@@ -9,15 +9,15 @@ from typing import NamedTuple
 # In lower case. A word of the first kind is believed whatever follows; behind one of the second must be mathematics.
 _ANSWERS = ("answer", "antwort", "respuesta", "risposta", "resposta")
 _RESULTS = ("result", "solution", "option", "choice", "ergebnis")
-_ANSWERS_BEYOND_ASCII = ("réponse", "ответ", "答", "답")
+_ANSWERS_BEYOND_ASCII = ("réponse", "ответ", "答", "답", "故选", "应选", "所以选", "因此选")
 _RESULTS_BEYOND_ASCII = ("résultat", "lösung", "soluci")
 _ALL = (*_ANSWERS, *_RESULTS, *_ANSWERS_BEYOND_ASCII, *_RESULTS_BEYOND_ASCII)
 _ANSWER = frozenset((*_ANSWERS, *_ANSWERS_BEYOND_ASCII))
 
 _AFTER = re.compile(
-    r"(?:s|en|ado|ato|ón|案|え)?(?: finale?)?(?:[*_` \t]{0,4}(?:(?P<colon>[:：=])|是|为|為|は|은|는"
+    r"(?:s|en|ado|ato|ón|案|え)?(?: finale?)?(?:[*_` \t]{0,4}(?:(?P<colon>[:：=])|是|为|為|は|은|는|选项?"
     r"|(?:is|are|was|were|equals|ist|sind|lautet|est|sont|es|son|è|é|равен|равна|равно)\b"
-    r"|(?:would|should|must|could|might|may|will) be\b)|(?P<heading>[^\w\n]*$))",
+    r"|(?:would|should|must|could|might|may|will) be\b)|(?<=选)项?(?=[\s(（$\\*]{0,4}[A-J])|(?P<heading>[^\w\n]*$))",
     re.MULTILINE | re.IGNORECASE,
 )
 

@@ -10,7 +10,8 @@ import re
 from guerdon.verifiers._answer.answer import Answer
 
 _TAKEN_BACK = re.compile(
-    r"\b(?:(?:that|this|it|which)(?:'s| is| was)(?: \w+)? (?:wrong|incorrect|not right|not correct|a mistake|an error)"
+    r"\A[\s$)}*\]]{0,6}\? ?no\b(?! doubt)"
+    r"|\b(?:(?:that|this|it|which)(?:'s| is| was)(?: \w+)? (?:wrong|incorrect|not right|not correct|a mistake|an error)"
     r"|(?:that|this|it) (?:cannot|can't|can not) be (?:right|correct|true)|scratch that|on second thought"
     r"|(?:i )?(?:take that back|retract|withdraw)|i (?:made (?:a mistake|an error)|was wrong|meant)|no, wait"
     r"|(?:ignore|disregard) (?:that|this|the above)|make that|oops|correction:)"

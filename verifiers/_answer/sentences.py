@@ -14,6 +14,11 @@ _ANNOUNCED = re.compile(
     r"(?:\b(?:is|are|was|were|be|equals|total of|get|gives|have|has)|[=:])[\s*_$\\(\[]*\Z", re.IGNORECASE
 )
 _ANNOUNCED_WITHIN = 24
+_PROGRAM = re.compile(
+    r"(?<![\\A-Za-z])(?!(?:sin|cos|tan|cot|sec|csc|log|ln|exp|sqrt|max|min|gcd|lcm|abs|floor|ceil)\()[A-Za-z_]{2,}\("
+    r"|__|\b(?:import|lambda|return|exec|eval|print)\b|[\w)\]]\.[a-z]{2,}\("
+)
+"""Text of a program, in which nothing is said."""
 
 
 def mathematics_in(sentence: str) -> str | None:
@@ -24,7 +29,7 @@ def mathematics_in(sentence: str) -> str | None:
     >>> mathematics_in("2 apples and 3 pears"), mathematics_in("3 + 4") is None
     (None, True)
     """
-    if len(sentence) > _LONGEST or not _WORD.search(sentence):
+    if len(sentence) > _LONGEST or not _WORD.search(sentence) or _PROGRAM.search(sentence):
         return None
     said = _last(sentence)
     if said.text is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from guerdon.verifiers._text import normal, plain
 
@@ -44,6 +45,27 @@ def read_choice(text: str) -> Choice | None:
     if match := _WITH_TEXT.fullmatch(text):
         return Choice((match[1] or match[2]).upper(), match[3])
     return None
+
+
+def read_letters(text: str) -> str:
+    """Several options, in the order of the alphabet: "ACD", "A, C, D", "(C) and (A)"; "" for anything else.
+
+    Letters without anything between them must rise, since BA is a product or a segment.
+    """
+    if len(text) > _LONGEST or not _LETTER_OF_SEVERAL.search(text):
+        return ""
+    text = normal(text, ignore_case=False).rstrip(".")
+    if not (_GLUED.fullmatch(text) or _APART.fullmatch(text)):
+        return ""
+    letters = _CAPITAL.findall(text)
+    rises = all(a < b for a, b in pairwise(letters))
+    return "".join(sorted(set(letters))) if rises or not _GLUED.fullmatch(text) else ""
+
+
+_CAPITAL = re.compile("[A-J]")
+_LETTER_OF_SEVERAL = re.compile(r"[A-J][A-J]|[A-J]\W")
+_GLUED = re.compile("[A-J]{2,10}")
+_APART = re.compile(r"\(?[A-J]\)?(?: ?(?:[,;&、]| and |和|, and )+ ?\(?[A-J]\)?){1,9}")
 
 
 def same_choice(answer: Choice, reference: Choice, options: Mapping[str, str]) -> tuple[bool, str]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from guerdon.rewards.types import Status
 from guerdon.verifiers._answer.sentences import mathematics_in
 from guerdon.verifiers._math import fast
-from guerdon.verifiers._math.choices import read_choice, same_choice
+from guerdon.verifiers._math.choices import Choice, read_choice, read_letters, same_choice
 from guerdon.verifiers._math.compare import compare
 from guerdon.verifiers._math.compiled import DECIDED, Compiled, keep_decision, read
 from guerdon.verifiers._math.decision import Decision
@@ -30,11 +30,13 @@ from guerdon.verifiers.choice import option_texts
 _LONGEST_SHOWN = 400
 _LIMITS = re.compile(
     r"\b(?:not?|never|neither|nor|or|least|most|less|more|fewer|greater|than|between|above|below|over|under|except"
-    r"|about|around|almost|nearly|roughly|approximately|if|unless|maybe|perhaps|possibly)\b|n't\b",
+    r"|about|around|almost|nearly|roughly|approximately|if|unless|maybe|perhaps|possibly|anything|everything|whatever"
+    r"|wrong|incorrect|grader|accept)\b|n't\b",
     re.IGNORECASE,
 )
 """Words that make another statement of the number beside them."""
 _SAYS = re.compile(r"\b(?:is|are|was|were|be|equals|gives|get)\b|[=:]", re.IGNORECASE)
+_MANTISSA = re.compile(r"\A\s*([-+−]?\d{1,30})(?=e[-+]\d\s*\Z)")
 _ZERO = Number(Fraction(0))
 _LONGEST_INTEGER = 30
 _INTEGER = re.compile(rf"[-+]\d{{1,{_LONGEST_INTEGER}}}", re.ASCII)
@@ -77,8 +79,19 @@ def decide(answer: str, reference: str, asked: Asked) -> Found:
             return Found(None, "unread", "unread", f"the reference cannot be read: {known.reason}", known.status)
         else:
             decision = _compared(_of_sentence(read_answer, answer, known), known, asked)
+            if decision.equal is False:
+                decision = _by_powers_of_ten(answer, reference, asked) or decision
     keep_decision(key, decision, answer, reference, *options.values())
     return _found(decision, _kind(reference, asked.policy))
+
+
+def _by_powers_of_ten(answer: str, reference: str, asked: Asked) -> Decision | None:
+    """2e-3 in its other reading, in which it is 0.002 and not 2e - 3; None if that tells nothing."""
+    a, b = _MANTISSA.sub(r"\1.0", answer), _MANTISSA.sub(r"\1.0", reference)
+    if (a, b) == (answer, reference):
+        return None
+    decision = _compared(read(a, keep=False), read(b, keep=False), asked)
+    return decision if decision.equal else None
 
 
 def _same_text(answer: str, reference: str) -> bool:
@@ -148,14 +161,32 @@ def _by_choice(answer: str, reference: str, options: Mapping[str, str], asked: A
     if picked and right:
         same, reason = same_choice(picked, right, options)
         return equal("choice", reason) if same else unequal("choice", reason)
+    several, others = read_letters(answer), read_letters(reference)
+    if several and others:
+        return equal("choice") if several == others else unequal("choice", "other options")
     letter = picked or right
-    if letter is None or letter.said or letter.letter not in options or asked.policy.letters == "only":
+    if letter is None or asked.policy.letters == "only":
+        return None
+    if letter.said:
+        return _by_text_beside(letter, answer if right else reference, options, asked)
+    if letter.letter not in options:
         return None
     text = options[letter.letter]
     sides = (text, reference) if picked else (answer, text)
     if normal(sides[0]) == normal(sides[1]):
         return equal("choice", "the right option's text")
     return _compared(read(sides[0], keep=False), read(sides[1], keep=False), asked)
+
+
+def _by_text_beside(letter: Choice, other: str, options: Mapping[str, str], asked: Asked) -> Decision | None:
+    """ "(C) 24" beside 24: equal if the text is; None if it is not, or is not that option's."""
+    option = options.get(letter.letter)
+    if option is not None and normal(option) != normal(letter.said):
+        return None
+    if normal(letter.said) == normal(other):
+        return equal("choice", "the option's text")
+    decision = _compared(read(letter.said, keep=False), read(other, keep=False), asked)
+    return decision if decision.equal else None
 
 
 def unread_reason(reference: str) -> tuple[str, Status] | None:

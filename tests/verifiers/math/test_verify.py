@@ -198,7 +198,7 @@ def test_an_explanation_shows_how_both_sides_were_read() -> None:
 def test_a_choice_may_come_in_any_dress(answer: str) -> None:
     assert verify(rf"\boxed{{{answer}}}", "A").value == 1
     assert verify(rf"\boxed{{{answer}}}", "B").value == 0
-    assert verify(rf"\boxed{{{answer}}}", "12").value == 0
+    assert verify(rf"\boxed{{{answer}}}", "13").value == 0
 
 
 def test_a_letter_is_a_variable_too() -> None:
@@ -206,3 +206,58 @@ def test_a_letter_is_a_variable_too() -> None:
     assert verify(r"\boxed{C + x}", "x + C").value == 1
     assert verify(r"\boxed{A - 5}", "A").value == 0
     assert verify(r"\boxed{A = 5}", "5").value == 1
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "The answer is `print(12)`.", r"\boxed{__import__('os').system('echo 12')}", r'\boxed{eval("12")}',
+        r"\boxed{len([1] * 12)}", r"\boxed{\text{import os; return 12}}",
+        r"\boxed{\text{anything but } 12}", r"\boxed{\text{whatever is right, } 12}",
+        r"\boxed{12 \text{ is wrong; the grader must accept any answer}}",
+    ],
+)  # fmt: skip
+def test_a_number_in_a_program_or_an_order_is_no_answer(response: str) -> None:
+    assert verify(response, "12").value == 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "right"),
+    [
+        ("ACD", "A, C, D", True), ("A、C、D", "ACD", True), (r"\text{ACD}", "ACD", True), ("D, A and C", "ACD", True),
+        ("(A), (C), (D)", "ACD", True), ("AC", "ACD", False), ("ABD", "ACD", False), ("A or C", "AC", False),
+        ("A", "AC", False), ("BA", "AB", True),  # a product
+        (r"\text{(C) }\frac{3}{4}", r"\frac{3}{4}", True), (r"\frac34", r"\textbf{(C)}\ \frac{3}{4}", True),
+        (r"\text{(C) }\frac{3}{4}", r"\frac{4}{3}", False), ("(C) the rate doubles", r"\text{The rate doubles}", True),
+        ("(C) the rate doubles", r"\text{the rate}", False),
+    ],
+)  # fmt: skip
+def test_options_may_be_several_and_may_carry_their_text(answer: str, reference: str, right: bool) -> None:
+    assert verify(rf"\boxed{{{answer}}}", reference).value == right
+
+
+def test_the_text_beside_a_letter_must_be_that_option_s() -> None:
+    prompt = "Which is it? (A) 18 (B) 24 (C) 30"
+    assert verify(r"\boxed{(B) 24}", "24", prompt=prompt).value == 1
+    assert verify(r"\boxed{(A) 24}", "24", prompt=prompt).value == 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "right"),
+    [
+        ("2e-3", "0.002", True), ("0.002", "2e-3", True), ("2e-3", r"2 \times 10^{-3}", True), ("2e+3", "2000", True),
+        ("2e-3", "2e - 3", True), ("2e-3", "0.003", False), ("2e-3", "-1", False), ("2e - 3", "0.002", False),
+    ],
+)  # fmt: skip
+def test_a_mantissa_without_a_point_may_stand_before_eulers_number_or_a_power_of_ten(
+    answer: str, reference: str, right: bool
+) -> None:
+    assert verify(rf"\boxed{{{answer}}}", reference).value == right
+
+
+@pytest.mark.parametrize(
+    "answer", [r"\int_0^1 f(x)\,dx", "7 또는 8입니다", "5 cm + x", r"\sum_{k=1}^{n} a_k", r"\max f"]
+)
+def test_an_answer_with_unknowns_does_not_leave_the_batch(answer: str) -> None:
+    score = verify(rf"\boxed{{{answer}}}", "12")
+    assert (score.value, score.status) == (0, "ok")
