@@ -90,13 +90,16 @@ def _said(response: Any, where: str) -> str:
     output = response.get("output") if isinstance(response, dict) else None
     if not isinstance(output, list):
         raise wrong(f"{where}.output", f"must be a list of output items, got {shown(output)}")
-    parts = [
-        part.get("text")
-        for item in output
-        if isinstance(item, dict) and item.get("type") == "message"
-        for part in item.get("content") or ()
-        if isinstance(part, dict) and part.get("type") == "output_text"
-    ]
+    parts: list[Any] = []
+    for item in output:
+        if isinstance(item, dict) and item.get("type") == "message":
+            content = item.get("content")
+            if isinstance(content, str):
+                parts.append(content)
+            elif isinstance(content, list):
+                parts += [p.get("text") for p in content if isinstance(p, dict) and p.get("type") == "output_text"]
+            elif content is not None:
+                raise wrong(f"{where}.output", f"holds a message whose content is no list: {shown(content)}")
     if not all(isinstance(part, str) for part in parts):
         raise wrong(f"{where}.output", "holds an output_text without a text")
     return "".join(part for part in parts if part)

@@ -123,8 +123,10 @@ def _texts(body: Mapping[str, Any], key: str, context: Context) -> list[str]:
     value = body.get(key)
     if isinstance(value, str):
         return [value]
-    found = [item["text"] if isinstance(item, dict) and "text" in item else item for item in value or ()]
-    texts = listed({key: found} if isinstance(value, list) else body, key, str, context.max_items)
+    if isinstance(value, list):
+        found = [item["text"] if isinstance(item, dict) and "text" in item else item for item in value]
+        body = {**body, key: found}
+    texts = listed(body, key, str, context.max_items)
     if not texts:
         raise wrong(key, "is empty")
     check_count(key, texts, context.max_items)
