@@ -95,8 +95,9 @@ class Generation:
             ):
                 logger.info("scorer %r: batches of %d tokens, overhead %d", name, found.budget, found.overhead)
                 self.batcher.overhead = found.overhead
-                # Room for one tree beside the knee: a group is computed at once even where batches gain nothing.
-                self.batcher.budget = config.max_batch_tokens or max(found.budget, own)
+                # A group is computed at once even where larger batches gain nothing, so there is room for one.
+                room = max(found.budget, own) if self.shares else found.budget
+                self.batcher.budget = config.max_batch_tokens or room
 
     def follow(self) -> None:
         """Take over the scorer's version, which for a remote one is its server's."""
