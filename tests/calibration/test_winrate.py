@@ -127,7 +127,10 @@ def test_equal_instructions_are_equally_hard():
 
 
 def test_what_a_model_is_told_of_length_moves_its_raw_rate_more_than_its_controlled_one(shared_data):
-    """gpt-3.5-turbo-1106 as it is, told to be brief, told to be wordy: of one quality, as far as we know."""
+    """gpt-3.5-turbo-1106 as it is, told to be brief, told to be wordy: of one quality, as far as we know.
+
+    Not so for alpaca-7b, which wins too rarely for a fit (docs/calibration/debiasing.md has all three models).
+    """
     rates = {"raw": [], "controlled": []}
     with gzip.open(shared_data / "length_variants.jsonl.gz", "rt", encoding="utf-8") as stream:
         rows = [row for row in map(json.loads, stream) if row["model"] == "gpt-3.5-turbo-1106"]
