@@ -18,7 +18,7 @@ from guerdon.verifiers._math.plus_minus import spread
 from guerdon.verifiers._math.policies import Policy
 from guerdon.verifiers._math.relations import congruence_rule, relation_rule
 from guerdon.verifiers._math.rewriting import kinds_in
-from guerdon.verifiers._math.scalars import is_scalar, same_scalar
+from guerdon.verifiers._math.scalars import is_scalar, same_scalar, same_values
 from guerdon.verifiers._math.sets import set_rule
 from guerdon.verifiers._math.tree import (
     Apply,
@@ -59,11 +59,11 @@ class _Comparison:
         if answer == reference:
             return equal("structure")
         # two values of nothing but values are told by one look at each; asking all rules takes 10 µs
-        ours, theirs = kinds_in(answer), kinds_in(reference)
-        if not (ours <= _VALUES and theirs <= _VALUES):
-            for rule in _RULES:
-                if (decision := rule(answer, reference, self)) is not None:
-                    return decision
+        if kinds_in(answer) <= _VALUES and kinds_in(reference) <= _VALUES:
+            return same_values(answer, reference, self)
+        for rule in _RULES:
+            if (decision := rule(answer, reference, self)) is not None:
+                return decision
         if is_scalar(answer) and is_scalar(reference):
             return same_scalar(answer, reference, self)
         return unequal("kinds", "another kind of answer")

@@ -87,6 +87,8 @@ def decide(answer: str, reference: str, asked: Asked) -> Found:
 
 def _by_powers_of_ten(answer: str, reference: str, asked: Asked) -> Decision | None:
     """2e-3 in its other reading, in which it is 0.002 and not 2e - 3; None if that tells nothing."""
+    if "e" not in answer and "e" not in reference:
+        return None
     a, b = _MANTISSA.sub(r"\1.0", answer), _MANTISSA.sub(r"\1.0", reference)
     if (a, b) == (answer, reference):
         return None

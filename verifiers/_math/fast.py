@@ -21,6 +21,8 @@ OTHER_NUMBER = Decision(False, "number", "another number than the reference")
 _LONGEST = 40
 """Characters of a plain number: enough for every usual one, and few enough to be read at once."""
 
+_STARTS = frozenset("0123456789-+−\\")
+"""What a plain number may begin with: a look at it spares most other texts the patterns."""
 _WHOLE = r"([-+−]?)(\d+|[1-9]\d{0,2}(?:,\d\d\d)+)"
 _DECIMAL = re.compile(_WHOLE + r"(?:\.(\d+))?", re.ASCII)
 _FRACTION = re.compile(_WHOLE + r"/(\d+)|([-+−]?)\\[dt]?frac\{(\d+)\}\{(\d+)\}", re.ASCII)
@@ -53,6 +55,8 @@ def decide(answer: str, reference: str, *, exact: bool = True) -> Decision | Non
         if int(answer) == int(reference):
             return SAME_NUMBER
         return OTHER_NUMBER if exact else None
+    if answer[:1] not in _STARTS or reference[:1] not in _STARTS:
+        return None
     a, b = _plain(answer), _plain(reference)
     if a is None or b is None:
         return None

@@ -33,7 +33,12 @@ def kinds_in(node: Node) -> frozenset[type[Node]]:
         part = waiting.pop()
         kind = type(part)
         found.add(kind)
-        if kind not in _LEAVES:
+        # the usual kinds by name, since each comparison takes this walk several times
+        if isinstance(part, Product):
+            waiting += part.factors
+        elif isinstance(part, Power):
+            waiting += (part.base, part.exponent)
+        elif kind not in _LEAVES:
             waiting += children(part)
     return frozenset(found)
 

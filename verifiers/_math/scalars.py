@@ -55,14 +55,18 @@ def is_scalar(node: Node) -> bool:
 
 
 def same_scalar(answer: Node, reference: Node, ask: Ask) -> Decision:
-    """Any two values."""
-    ours, theirs = kinds_in(answer), kinds_in(reference)
-    if ours.isdisjoint(_WITHOUT_VALUE) != theirs.isdisjoint(_WITHOUT_VALUE):
+    """Any two values, or what turns out to hold none."""
+    if kinds_in(answer).isdisjoint(_WITHOUT_VALUE) != kinds_in(reference).isdisjoint(_WITHOUT_VALUE):
         return unequal("kinds", "another kind of answer")
+    return same_values(answer, reference, ask)
+
+
+def same_values(answer: Node, reference: Node, ask: Ask) -> Decision:
+    """Any two values."""
     if (answer == _UNDEFINED and free_names(reference)) or (reference == _UNDEFINED and free_names(answer)):
         return unequal("kinds", "an expression is not undefined")
     decision = _same(_with_names(answer, reference, ask), reference, ask)
-    if decision.equal is None and decision.status == "ok" and _differ_in_make(answer, reference, ours, theirs):
+    if decision.equal is None and decision.status == "ok" and _differ_in_make(answer, reference):
         return unequal("kinds", "another kind of answer")
     if decision.equal:
         return decision
@@ -70,8 +74,9 @@ def same_scalar(answer: Node, reference: Node, ask: Ask) -> Decision:
     return any_of(allowed, decision)
 
 
-def _differ_in_make(a: Node, b: Node, ours: frozenset[type[Node]], theirs: frozenset[type[Node]]) -> bool:
+def _differ_in_make(a: Node, b: Node) -> bool:
     """Whether only one of two values, of which nothing else could be told, has unknowns, units or rows in it."""
+    ours, theirs = kinds_in(a), kinds_in(b)
     differ = any(ours.isdisjoint(kinds) != theirs.isdisjoint(kinds) for kinds in (_ROWS, {Quantity}))
     return differ or bool(free_names(a)) != bool(free_names(b))
 
