@@ -18,14 +18,13 @@ whole, so that a key stays short whatever a model wrote.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, TypeAlias
 
-from guerdon.rewards.errors import MissingExtraError, UsageError
+from guerdon.rewards.errors import UsageError
+from guerdon.rewards.patterns import compiled, encodable
 from guerdon.rewards.types import Sample, Score, thaw
 
 Stratum: TypeAlias = Callable[[Sample, Score], str]
@@ -96,7 +95,7 @@ def _part(text: str, spec: str) -> _Part:
     if not key:
         raise UsageError(f"{text!r} in the stratum {spec!r:.80} names nothing. {FORMS}")
     if where == "pattern":
-        _compiled(key)
+        compiled(key, "a stratum by pattern")
     return _Part(where, key)
 
 
@@ -117,30 +116,7 @@ def escaped(value: Any) -> str:
 
 
 def _found(pattern: str, text: str) -> str:
-    engine = _compiled(pattern)
+    engine = compiled(pattern, "a stratum by pattern")
     if len(text) * engine.programsize > MAX_WORK:
         return MISSING
-    return "out" if engine.search(_encodable(text)) is None else "in"
-
-
-@lru_cache(maxsize=64)
-def _compiled(pattern: str) -> Any:
-    """The policy writes the text, so matching must be linear in it whatever the pattern: RE2, not ``re``."""
-    try:
-        re2 = importlib.import_module("re2")
-    except ImportError as error:
-        raise MissingExtraError("a stratum by pattern", "regex") from error
-    options = re2.Options()
-    options.log_errors = False  # the exception says it all
-    try:
-        return re2.compile(_encodable(pattern), options)
-    except re2.error as error:
-        raise UsageError(
-            f"pattern {pattern!r:.80} cannot be used: {error.args[0].decode():.120}. Its syntax is RE2's: no "
-            "look-around, no back-references, at most 1,000 repetitions"
-        ) from error
-
-
-def _encodable(text: str) -> str:
-    """The text with lone surrogates, which UTF-8 does not have, as "?"."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return "out" if engine.search(encodable(text)) is None else "in"

@@ -8,11 +8,9 @@ https://github.com/google/re2/wiki/Syntax, with ``(?i)``, ``(?s)`` and ``(?m)`` 
 
 from __future__ import annotations
 
-import importlib
-from functools import lru_cache
 from typing import Any, Literal
 
-from guerdon.rewards.errors import MissingExtraError, UsageError
+from guerdon.rewards.patterns import compiled, encodable
 from guerdon.rewards.types import Score
 from guerdon.verifiers._answer import Answer, final_part, find_answer
 
@@ -46,11 +44,11 @@ def verify(
     place = _place(response, within)
     if place.text is None:
         return Score(0.0, place.reason, place.details())
-    engine = _compiled(pattern)
+    engine = compiled(pattern, "the regex verifier")
     if len(place.text) * engine.programsize > MAX_WORK:
         reason = f"{len(place.text):,} characters are too many for a pattern of {engine.programsize:,} instructions"
         return Score.unscored(reason, status="refused")
-    match = engine.search(_encodable(place.text))
+    match = engine.search(encodable(place.text))
     if match is None:
         return Score(0.0, "the pattern is not found")
     start = place.start + match.start()
@@ -60,7 +58,7 @@ def verify(
 
 
 def check_options(*, pattern: str, **_: Any) -> None:
-    _compiled(pattern)
+    compiled(pattern, "the regex verifier")
 
 
 def _place(response: str, within: str) -> Answer:
@@ -68,25 +66,3 @@ def _place(response: str, within: str) -> Answer:
         return find_answer(response)
     start, end = (0, len(response)) if within == "response" else final_part(response)
     return Answer(response[start:end], start, end)
-
-
-@lru_cache(maxsize=64)
-def _compiled(pattern: str) -> Any:
-    try:
-        re2 = importlib.import_module("re2")
-    except ImportError as error:
-        raise MissingExtraError("the regex verifier", "regex") from error
-    options = re2.Options()
-    options.log_errors = False  # the exception says it all
-    try:
-        return re2.compile(_encodable(pattern), options)
-    except re2.error as error:
-        raise UsageError(
-            f"pattern {pattern!r:.80} cannot be used: {error.args[0].decode():.120}. Its syntax is RE2's, which keeps "
-            "matching linear: no look-around, no back-references, at most 1,000 repetitions"
-        ) from error
-
-
-def _encodable(text: str) -> str:
-    """The text with lone surrogates, which UTF-8 does not have, as "?". No position moves."""
-    return text.encode("utf-8", "replace").decode("utf-8")

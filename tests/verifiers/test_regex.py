@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guerdon import verifiers
-from guerdon.rewards import Sample, Score
+from guerdon.rewards import Sample, Score, patterns
 from guerdon.rewards.errors import MissingExtraError, UsageError
 from guerdon.verifiers import regex
 
@@ -48,7 +48,7 @@ def test_a_missing_engine_is_answered_with_the_pip_line(monkeypatch: pytest.Monk
         raise ImportError(name)
 
     monkeypatch.setattr(importlib, "import_module", absent)
-    regex._compiled.cache_clear()
+    patterns.compiled.cache_clear()
     with pytest.raises(MissingExtraError, match=re.escape("pip install 'guerdon[regex]'")):
         regex.check_options(pattern="a")
 
