@@ -1,4 +1,4 @@
-"""Regular expressions over text that a policy wrote: by RE2, whose matching is linear in the text whatever the pattern."""
+"""Regular expressions over text that a policy wrote: by RE2, which is linear in the text whatever the pattern."""
 
 from __future__ import annotations
 
