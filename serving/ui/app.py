@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,9 @@ from guerdon.serving.ui.bench import Bench
 from guerdon.serving.ui.gate import Gate
 from guerdon.serving.ui.shared import Shared
 from guerdon.serving.ui.source import Source
+
+# Gradio's own use of pandas is for its makers to mend; it would fill the server's log.
+warnings.filterwarnings("ignore", module=r"gradio\.")
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -62,9 +66,11 @@ def mount(app: FastAPI, config: ServeConfig, engine: Engine, metrics: Metrics) -
     """Put the page at ``/ui`` of an app that has not started, behind the tokens of its API."""
     tokens = [tenant.token for tenant in config.tenants.values()]
     tokens += [] if config.token is None else [config.token]
+    found = shared(config, Bench(engine, lambda: getattr(app.state, "loop", None)), metrics)
     gr.mount_gradio_app(
         app,
-        blocks(shared(config, Bench(engine, lambda: getattr(app.state, "loop", None)), metrics)),
+        blocks(found),
+        allowed_paths=[] if found.desk is None else [str(found.desk.rates_file.absolute())],
         path=PATH,
         footer_links=[],
         run_history=False,

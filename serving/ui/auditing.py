@@ -239,8 +239,14 @@ class Desk:
             stratum=study.design.stratum,
         )
 
-    def export(self, study: Study) -> Path:
-        """Write the rates where ``guerdon serve`` can load them. Raises UsageError if there are none yet."""
-        path = self.rates_file
-        self.audit(study).rates.save(path)
-        return path
+    def export(self, study: Study) -> tuple[Path, str]:
+        """Write the rates where ``guerdon serve`` can load them. Raises UsageError if there are none yet.
+
+        Also gives why no verdict could be corrected by them yet, or "".
+        """
+        from guerdon.calibration.correct import why_uninformative
+
+        path, rates = self.rates_file, self.audit(study).rates
+        rates.save(path)
+        useless = [why for key in rates.channels if (why := why_uninformative(key, rates))]
+        return path, useless[0] if len(useless) == len(rates.channels) else ""

@@ -40,8 +40,10 @@ _MOST_FORM = 4_096  # bytes of a login form
 # What Gradio offers and the UI does not use.
 _CLOSED = re.compile(
     r"/(gradio_api/)?(upload|upload_progress|proxy=|stream|component_server|process_recording|dev|vibe|undo-vibe|runs"
-    r"|run-history|monitoring|deep_link|custom_component|pwa_icon|login|logout|svelte)"
+    r"|file/|run-history|monitoring|deep_link|custom_component|pwa_icon|login|logout|svelte)"
 )
+# Files that Gradio keeps for a page to fetch: of ours only the exported rates.
+_FILE = re.compile(r"/gradio_api/file=(?!.*\.\.)[^?]*\.rates\.json")
 _INLINE = re.compile(rb"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", re.DOTALL)
 # Links of Gradio's page to places outside, for crawlers of social networks.
 _OUTSIDE = re.compile(rb'<(?:meta|link)\b[^>]*"https?://[^>]*>')
@@ -85,7 +87,7 @@ class Gate:
                 await _page(send, 401, self._form(""))
             else:
                 await _say(send, 401, "the UI wants the API's token: as a bearer token, or log in with a browser")
-        elif _CLOSED.match(path):
+        elif _CLOSED.match(path) or ("/file=" in path and not _FILE.fullmatch(path)):
             await _say(send, 404, "this part of Gradio is closed here")
         else:
             await self._app(scope, receive, self._guarded(send, page=path == "/" and method == "GET"))

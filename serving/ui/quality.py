@@ -235,8 +235,11 @@ def drift(figures: Figures) -> list[tuple[str, list[tuple[float, Estimate]]]]:
     seen = np.isfinite(figures.values) & np.isfinite(at)
     if not seen.any():
         return []
-    low, high = float(at[seen].min()), float(at[seen].max())
-    edges = np.linspace(low, high, min(POINTS, max(1, len(np.unique(at[seen])))) + 1)
+    distinct = np.unique(at[seen])
+    # a point for each step, or for as many even stretches as a plot can show
+    edges = (
+        np.append(distinct, np.inf) if len(distinct) <= POINTS else np.linspace(distinct[0], distinct[-1], POINTS + 1)
+    )
     versions: Mapping[str, None] = dict.fromkeys(row.version for row in rows)
     series = []
     for version in list(versions)[-3:]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -33,7 +34,9 @@ def build(shared: Shared, tab: Any, root: Any) -> None:
     scorers = list(shared.source.scorers())
     with gr.Row(elem_classes="filters"):
         auditor = gr.Textbox(label="Auditor (you)", min_width=120, elem_id="auditor")
-        scorer = gr.Dropdown(scorers, value=scorers[0] if scorers else None, label="Scorer", min_width=120)
+        scorer = gr.Dropdown(
+            scorers, value=scorers[0] if scorers else None, label="Scorer", min_width=120, elem_id="audit-scorer"
+        )
         stratum = gr.Textbox(label="Strata", placeholder="meta:source+kind", min_width=200, elem_id="stratum")
         threshold = gr.Textbox(label="Yes from", placeholder="0.5", min_width=110)
         budget = gr.Number(label="Labels to ask for", value=BUDGET, precision=0, minimum=1, min_width=110)
@@ -53,7 +56,9 @@ def build(shared: Shared, tab: Any, root: Any) -> None:
             found = gr.HTML("", elem_id="audit-rates")
             with gr.Row(elem_classes="filters"):
                 export = gr.Button("Export rates", size="sm", min_width=110, elem_id="audit-export")
-                download = gr.DownloadButton("Download rates.json", size="sm", min_width=110, visible=False)
+                download = gr.DownloadButton(
+                    "Download rates.json", size="sm", min_width=110, visible=False, elem_id="audit-download"
+                )
             exported = gr.HTML("", elem_id="audit-exported")
 
     buttons = [yes, no, skip, undo]
@@ -81,7 +86,7 @@ def build(shared: Shared, tab: Any, root: Any) -> None:
 
     def exporting(*values: Any) -> Any:
         html, path = export_rates(desk, *values)
-        return html, gr.update(visible=path is not None, value=path)
+        return html, gr.update(visible=path is not None, value=None if path is None else str(Path(path).absolute()))
 
     export.click(exporting, design, [exported, download], **QUIET)
     tab.select(lambda: gr.update(choices=list(shared.source.scorers())), None, scorer, **QUIET)
@@ -126,10 +131,13 @@ def export_rates(desk: Desk | None, auditor: str, *design: Any) -> tuple[str, st
     def written() -> tuple[str, str]:
         nonlocal path
         at, study, *_ = _study(desk, auditor, *design)
-        path = str(at.export(study))
+        file, useless = at.export(study)
+        path = str(file)
         name, spec = study.design.scorer, at.spec_of(study.design.scorer)
-        line = f"guerdon serve --scorer {name}={spec}@{path}"
-        return "", text.notice(f"Written to {path}", f"Serve the corrected verifier: {line}", kind="good")
+        line = f"Serve the corrected verifier: guerdon serve --scorer {name}={spec}@{path}"
+        if useless:
+            line = f"Too little is known to correct a verdict by it: {useless}. Label more, then export again."
+        return "", text.notice(f"Written to {path}", line, kind="empty" if useless else "good")
 
     return _guarded(written)[1], path
 

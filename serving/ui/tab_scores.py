@@ -88,14 +88,14 @@ def build(shared: Shared, tab: Any, root: Any) -> None:
     go.click(lambda number, who: score_again(shared, number, who), [opened, again], fresh, **QUIET)
     # The same for programs.
 
-    def api_page(scorer: str, status: str, number: int) -> dict[str, Any]:
+    def scores(scorer: str, status: str, number: int) -> dict[str, Any]:
         return list_page(shared, scorer, status, number)
 
-    def api_open(number: int) -> str:
+    def sample_of(number: int) -> str:
         return open_sample(shared, number)
 
-    gr.events.api(api_page, api_name="page")
-    gr.events.api(api_open, api_name="open")
+    gr.events.api(scores, api_name="scores")
+    gr.events.api(sample_of, api_name="sample")
 
 
 def open_page(shared: Shared, number: int, *values: Any) -> tuple[int, str, str]:
@@ -150,7 +150,7 @@ def _choices(shared: Shared) -> tuple[Any, Any, Any]:
 
 
 def list_page(shared: Shared, scorer: str, status: str, number: int) -> dict[str, Any]:
-    """A page of scores for programs: the endpoint ``/page``."""
+    """A page of scores for programs: the endpoint ``/scores``."""
     found = shared.source.page(table.Asked(scorer=scorer, status=status).filter(shared.source), number=number)
     rows = [
         {"id": row.id, "sample": row.name, "scorer": row.scorer, "value": row.value, "status": row.status}
