@@ -46,6 +46,7 @@ FOUND = [
     (r"\boxed{6} apples, but \boxed{12} pears", "12", "boxed"),
     (r"\boxed{6}, so \boxed{12}", "12", "boxed"),
     ("由上可知。\n\n故选：D.", "D", "line"),
+    ("The answer is Rs. 250.", "Rs. 250", "phrase"),
     ("所以答案选B", "B", "phrase"),
     ("因此选项 A 错，故选 C。", "C", "phrase"),
     (r"Is \boxed{6} prime? No.", "6", "boxed"),

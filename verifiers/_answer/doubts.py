@@ -34,7 +34,7 @@ for them takes a fifth of the time of the pattern."""
 _NEAR = 40
 
 _GIVES_UP = re.compile(
-    r"(?:(?:could|can) ?(?:not|n't)|unable to|not able to) (?:be )?(?:determine|find|solve|compute|answer|tell)"
+    r"(?:(?:could|can) ?(?:not|n't)|unable to|not able to) (?:be )?(?:determine|find|found|solve|compute|answer|tell)"
     r"|do(?: not|n't) know\b|rules? (?:it|this|that|them) out\b"
 )
 _GIVES_UP_NEAR = 300

@@ -24,7 +24,7 @@ _NO_ANSWER_FOLLOWS = re.compile(
 _DECORATION = re.compile(r"[ \t*_:：`\"]*(?:(?:therefore|thus|then|hence|simply|just|clearly|indeed|also),? [*_`]*)?")
 _NEXT_LINE = re.compile(r"\s*(?:```\w*\s*)?(?:[-•>] )?[*_`]*")
 _STOP = re.compile(r"\n|[.!?](?=[\s*_`\"')]|$)|[。！？]|</|<\|")
-_ABBREVIATIONS = ("Mr", "Mrs", "Ms", "Dr", "St", "vs", "approx")
+_ABBREVIATIONS = ("Mr", "Mrs", "Ms", "Dr", "St", "vs", "approx", "Rs")
 _CLAUSE = re.compile(
     r"[,;] (?:so|in|which|because|since|as|where|with|after|not|but|meaning|making|therefore|thus|hence|given|when|if"
     r"|assuming|rounded|altogether|per|giving|leaving|and so|and the|then|i\.e)\b| [—–] | because | since "

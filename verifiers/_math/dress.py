@@ -28,6 +28,7 @@ from guerdon.verifiers._math.vocabulary import (
     BOLD,
     BREAKS,
     CODES,
+    CONJUNCTIONS,
     FRAMES,
     GROUPS,
     HIDDEN,
@@ -284,14 +285,16 @@ class _Dresser:
             self._keep('"oclock')
         elif (words := chinese_unit(token)) is not None:
             self._keep(*words)
+        elif token in CONJUNCTIONS:
+            self._keep(CONJUNCTIONS[token])
+        elif token == "lambda" and ":" in (self._next(), self._next(2)):
+            self._keep(token)  # of a program; nothing reads it
         elif self.texts:
             self._keep(self._word(token))
         elif not token.isascii():
             self._keep('"' + token)
         elif len(token) == 1:
             self._letter(token)
-        elif token == "lambda" and ":" in (self._next(), self._next(2)):
-            self._keep(token)  # of a program; nothing reads it
         elif token in ("th", "st", "nd", "rd") and (self._last()[-1:].isdigit() or self._raised_behind_number()):
             self._keep('"' + token)
         elif token == "log" and self._next() in ("2", "10") and self._next(2) == "(":

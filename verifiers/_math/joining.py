@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from guerdon.verifiers._math.tree import (
+    Apply,
     Call,
     Cases,
     Congruence,
@@ -12,11 +13,14 @@ from guerdon.verifiers._math.tree import (
     NamedSet,
     Node,
     Number,
+    Power,
+    Product,
     Quantity,
     Relation,
     Sum,
     Symbol,
     Text,
+    walk,
 )
 from guerdon.verifiers._math.units import measure
 
@@ -34,6 +38,8 @@ def listed(items: list[Node], joint: str) -> Node:
     last = items[-1]
     if _is_domain(last) and not all(_is_domain(item) for item in items):
         return Cases(((listed(items[:-1], ","), last),))
+    if joint != "or" and len(items) == 2 and _holds_for(items[0], last):
+        return Cases(((items[0], last),))
     if joint != "or" and _is_compound(items):
         return Sum(tuple(items))
     return Listing(tuple(items), "and" if joint == "and" else "or" if joint == "or" else ",")
@@ -52,6 +58,21 @@ def _is_domain(node: Node) -> bool:
         and type(node.sides[0]) is Symbol
         and type(node.sides[1]) is NamedSet
     )
+
+
+def _holds_for(value: Node, condition: Node) -> bool:
+    """Whether a comparison says for which x a formula in x holds: "1/x, x ≠ 0"; "f(x) = 1/x, x > 0"."""
+    if type(condition) is not Relation or not _COMPARISONS.issuperset(condition.signs):
+        return False
+    if type(value) is Relation and len(value.sides) == 2 and value.signs == ("=",) and type(value.sides[0]) is Apply:
+        value = value.sides[1]
+    if not isinstance(value, (Sum, Product, Power, Call)):
+        return False
+    names = {side.name for side in condition.sides if type(side) is Symbol}
+    return any(type(part) is Symbol and part.name in names for part in walk(value))
+
+
+_COMPARISONS = frozenset(("<", "<=", ">", ">=", "!="))
 
 
 def _is_compound(items: list[Node]) -> bool:

@@ -28,6 +28,7 @@ from guerdon.verifiers._math.tree import (
     Sum,
     Symbol,
     Text,
+    walk,
 )
 
 _ANY_THING = frozenset({"unit", "item", "object", "thing", "piece", "total", "square", "cubic"})
@@ -136,7 +137,8 @@ def _with_arguments(body: Node, function: _Function, fresh: list[str]) -> Node:
 
 
 def _closed(node: Node) -> bool:
-    return not free_names(node) and not isinstance(node, Text)
+    """Whether nothing in it is unknown. An index such as n_1 of f(n_1) counts as well as f(1)."""
+    return not free_names(node) and not any(isinstance(part, Text | Apply) for part in walk(node))
 
 
 def is_name(node: Node, value: Node) -> bool:

@@ -41,6 +41,8 @@ def list_rule(answer: Node, reference: Node, ask: Ask) -> Decision | None:
     a, b = _items(answer, ask), _items(reference, ask)
     if isinstance(answer, Braces) or isinstance(reference, Braces):
         a, b = without_repeats(a, ask), without_repeats(b, ask)
+    else:
+        a, b = _alternatives(answer, a, ask), _alternatives(reference, b, ask)
     if (by_name := _by_name(a, b, ask)) is not None:
         return by_name
     if ask.policy.several == "any" and len(a) < len(b):
@@ -72,6 +74,11 @@ def _items(node: Node, ask: Ask) -> list[Node]:
     if ask.policy.brackets == "ignore" and isinstance(node, Brackets):
         return list(node.items)
     return _items_of_relation(node) or [node]
+
+
+def _alternatives(node: Node, items: list[Node], ask: Ask) -> list[Node]:
+    """ "1/2 or 0.5" is one answer."""
+    return without_repeats(items, ask) if isinstance(node, Listing) and node.joint == "or" else items
 
 
 def _items_of_relation(node: Node) -> list[Node]:

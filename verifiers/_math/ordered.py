@@ -61,7 +61,9 @@ def _same_rows(a: tuple[tuple[Node, ...], ...], b: tuple[tuple[Node, ...], ...],
 
 
 def _alone(node: Node) -> Node:
-    """[5] only groups."""
+    """[5] only groups, and so does an array of one."""
+    if isinstance(node, Matrix) and len(node.rows) == len(node.rows[0]) == 1:
+        return node.rows[0][0]
     return node.items[0] if isinstance(node, Brackets) and len(node.items) == 1 and node.opens != "<" else node
 
 

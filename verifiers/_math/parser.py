@@ -31,6 +31,8 @@ from guerdon.verifiers._text import normal, trim
 
 _PLAIN_INTEGER = re.compile(r"[0-9]{1,15}")
 _BARE = re.compile(r"[\w)}\]|!'%]\Z")
+_SPACED_COLON = re.compile(r"\{:\}")
+_FRAMED = re.compile(r"\\bbox[ ]*(?:\[[^\[\]]{0,60}\])?")
 _DOUBLED = re.compile(r"\\\\([a-zA-Z]+)")
 _SINGLE = re.compile(r"(?<!\\)\\[a-zA-Z]")
 
@@ -53,6 +55,8 @@ def parse(text: str) -> Node:
         form = form[slice(*trim(form))]
     if (day := iso_date(form)) is not None:
         return day
+    if "{" in form:
+        form = _SPACED_COLON.sub(":", _FRAMED.sub("", form)) if "{:}" in form or "\\bbox" in form else form
     form = with_plain_units(form)
     if "{\\rm " in form:
         form = form.replace("{\\rm ", "\\mathrm{")

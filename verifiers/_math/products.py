@@ -128,6 +128,8 @@ def _step(f: Factors) -> bool:
         if r.opens == token or r.opens == "\\{":
             return False
         factors.append(read_power(r))
+    elif token == "(" and r.tokens[r.at + 1].lower() == '"base' and suffixes.take_base_in_brackets(f):
+        pass
     elif (token == "[" and closes_interval(r)) or (token == "(" and r.tokens[r.at + 1] in _CLAUSES):
         return False
     elif starts_factor(token):

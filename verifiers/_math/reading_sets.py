@@ -136,6 +136,8 @@ class _Reader:
         contradicts = node.joint == "and" and all(
             isinstance(item, Relation) and "in" not in item.signs for item in node.items
         )
+        if node.joint != "or" and not found.is_empty and any(map(is_scalar, node.items)):
+            raise _NoSetError  # "3, x > 0" says two things
         if node.joint == "or" or (found.is_empty and not contradicts):
             found = self.line.union(*sets)
         return next(iter(names), None), found

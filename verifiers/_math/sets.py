@@ -41,7 +41,42 @@ def _same_real_set(a: RealSet, b: RealSet, ask: Ask) -> Decision:
     return in_order(a.points, b.points, ask, "set")
 
 
+def _same_within(answer: Node, reference: Node, ask: Ask) -> Decision | None:
+    r"""\{n \in Z : n \ne 0\} and Z without 0, both taken of one number set; None if that shows nothing."""
+    a, b = (_within(node, ask) for node in (answer, reference))
+    if a is None or b is None or a[0] != b[0]:
+        return None
+    found = _same_real_set(a[1], b[1], ask)
+    return found if found.equal else None
+
+
+def _within(node: Node, ask: Ask) -> tuple[str, RealSet] | None:
+    """A number set by its name, and the set of reals of which it is taken."""
+    if isinstance(node, Relation) and node.signs == ("in",):
+        node = node.sides[1]
+    conditions: list[Node] = []
+    if isinstance(node, SetBuilder):
+        element = node.element
+        conditions += node.conditions
+        domains = [one for one in (element, *conditions) if isinstance(one, Relation) and one.signs == ("in",)]
+        if len(domains) != 1 or not isinstance(domains[0].sides[1], NamedSet):
+            return None
+        variable, name = domains[0].sides[0], domains[0].sides[1].name
+        if element not in (variable, domains[0]):
+            return None
+        rest = [condition for condition in conditions if condition != domains[0]]
+        real: Node = SetBuilder(variable, tuple(rest)) if rest else NamedSet("R")
+    elif isinstance(node, SetOperation) and node.kind == "difference" and isinstance(node.parts[0], NamedSet):
+        name, real = node.parts[0].name, SetOperation("difference", (NamedSet("R"), *node.parts[1:]))
+    else:
+        return None
+    found = read_set(real, solve=True, pairs=True, deadline=ask.deadline)
+    return None if found is None or name == "C" else (name, found[1])
+
+
 def _same_parts(answer: Node, reference: Node, ask: Ask) -> Decision | None:
+    if (within := _same_within(answer, reference, ask)) is not None:
+        return within
     a, b = _as_union(answer), _as_union(reference)
     if isinstance(a, SetBuilder) and isinstance(b, SetBuilder):
         return _same_builder(a, b, ask)

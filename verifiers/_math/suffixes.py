@@ -16,7 +16,7 @@ from guerdon.verifiers._math.numerals import MULTIPLES, are_digits, base_named, 
 from guerdon.verifiers._math.powers import DEGREES, ORDINALS, read_power, takes_degree
 from guerdon.verifiers._math.reader import Reader
 from guerdon.verifiers._math.tree import Based, Node, Number, Quantity, Text, Unit
-from guerdon.verifiers._math.units import PERCENT, SIGNS, read_part, read_unit, times
+from guerdon.verifiers._math.units import NO_UNITS, PERCENT, SIGNS, known, read_part, read_unit, times
 
 DEGREE = Unit((("°", 1),))
 MARKS = frozenset(("%", "\\%", "^", "'", '"'))
@@ -108,6 +108,8 @@ def take_word(f: Factors) -> bool:
     word = token[1:].lower()
     if type(last) is Number and _changes_number(f, last, word):
         return True
+    if r.at == 1 and r.tokens[0] in ("a", "A") and not known(token[1:]) and word not in NO_UNITS:
+        raise r.unread("an article stands before words")
     if word == "of" and (type(last) is Quantity or f.is_numeric()):
         return _take_of(f)
     if token in _NO_UNITS_HERE or (len(token) == 2 and not f.is_numeric()):
@@ -160,6 +162,20 @@ def _changes_number(f: Factors, number: Number, word: str) -> bool:
             f.factors[-1] = time
             return True
     return word in ("base", "in") and _take_base(f, before)
+
+
+def take_base_in_brackets(f: Factors) -> bool:
+    """Passes "(base 5)" behind whole digits."""
+    r, last = f.r, f.factors[-1]
+    if type(last) is not Number or not r.tokens[r.at - 1].isdigit():
+        return False
+    digits = r.tokens[r.at - 1]
+    r.at += 1
+    if _take_base(f, digits):
+        r.expect(")", "the bracket of a base")
+        return True
+    r.at -= 1
+    return False
 
 
 def _take_base(f: Factors, digits: str) -> bool:

@@ -83,6 +83,12 @@ SPOKEN_SIGNS = {"minus": "-", "negative": "-", "plus": "+", "positive": "+"}
 SPOKEN_POWERS = {"squared": "2", "cubed": "3"}
 """Operations in words, where an operand stands behind or before them: "minus infinity", "x squared"."""
 
+CONJUNCTIONS = {
+    **dict.fromkeys(("或", "或者", "oder", "ou", "или", "または", "또는"), '"or'),
+    **dict.fromkeys(("且", "并且", "和", "与", "及", "以及", "und", "и", "および", "및"), '"and'),
+}
+"""Between two answers, in other languages."""
+
 CODES = {"USD": "\\$", "EUR": "\\euro", "GBP": "\\pounds", "INR": "\\rupee", "Rs": "\\rupee"}
 """Currencies in front of an amount."""
 

@@ -132,3 +132,28 @@ def test_piecewise_functions_may_be_named_on_one_side(same: Same) -> None:
     assert same(r"\begin{cases} -x & \text{if } x < 0 \\ x^2 & \text{if } x \geq 0 \end{cases}", f"f(x) = {cases}")
     assert same(r"\begin{cases} x & x < 0 \\ x^2 & x \geq 0 \end{cases}", f"f(x) = {cases}") is False
     assert same("x^2", f"f(x) = {cases}") is False
+
+
+def test_a_comparison_behind_a_formula_says_where_it_holds(same: Same) -> None:
+    assert same(r"\frac{x+1}{x-1}, x \ne 1", r"\frac{x+1}{x-1}\ (x \neq 1)") is True
+    assert same(r"\frac{x+1}{x-1}, x \ne 1", r"\frac{x+1}{x-1}") is True
+    assert same(r"\frac{x+1}{x-1}, x \ne 1", r"\frac{x+1}{x-1}, x \ne 2") is False
+    assert same(r"f(x) = \frac1x, x > 0", r"\frac1x") is True
+    assert same(r"\frac1x, x > 0", "x > 0") is False
+    assert same("x, x > 3", "x > 3") is not True
+    assert same("3, x > 0", "3") is not True
+
+
+def test_alternatives_that_are_one_value_are_one_answer(same: Same) -> None:
+    assert same(r"\frac12 \text{ or } 0.5", r"\frac12") is True
+    assert same(r"\frac12 \text{ or } 0.6", r"\frac12") is False
+
+
+def test_an_array_of_one_is_its_entry(same: Same) -> None:
+    assert same(r"\begin{array}{c} 2 \end{array}", "2") is True
+    assert same(r"\begin{array}{c} 2 \\ 3 \end{array}", "2") is False
+
+
+def test_values_of_functions_may_be_what_a_value_is_of(same: Same) -> None:
+    assert same("f(0) + f(1) = 2", "2") is True
+    assert same("f(0) + f(1) = 2", "3") is False

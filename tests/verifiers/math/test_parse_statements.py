@@ -118,7 +118,7 @@ UNREAD = [
     "x = 5 is the only solution", "5 is the only solution", "5 (since x > 0)", "5 because it is prime", "5 more",
     "5 more than x", "x =", "x < ", "x = 5 =", "E: the rate doubles", "x ≡ 1 (mod 3",
     "__import__('os').getpid()", "print(5)", "lambda x: x", "eval(5)", "os.system('ls')", "x = 5; import os", "x.y",
-    "x == 5 ? 1 : 2", r"x \not< 3", "5 (note that this is exact)",
+    r"\text{lambda: } 5", "x == 5 ? 1 : 2", r"x \not< 3", "5 (note that this is exact)",
 ]  # fmt: skip
 
 

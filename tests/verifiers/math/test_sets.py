@@ -145,3 +145,22 @@ def test_unions_intersections_and_differences_hold_point_by_point(a: list[RealSe
         assert _contains(one, x) == (_contains(left, x) and not _contains(right, x))
     again = _LINE.union(both, one)
     assert again == left, "one form for one set"
+
+
+def test_what_is_taken_of_the_integers_may_be_written_in_two_ways(same: Same) -> None:
+    integers = r"\mathbb{Z} \setminus \{0\}"
+    assert same(r"\{n \in \mathbb{Z} : n \neq 0\}", integers) is True
+    assert same(r"\{n \mid n \in \mathbb{Z}, n \neq 0\}", integers) is True
+    assert same(r"\{n \in \mathbb{Z} : n \neq 1\}", integers) is False
+    assert same(r"\{n \in \mathbb{Q} : n \neq 0\}", integers) is False
+    assert same(r"\{2n : n \in \mathbb{Z}, n \neq 0\}", integers) is False
+    assert same(r"\mathbb{R} \setminus \{0\}", integers) is False
+
+
+def test_conjunctions_of_other_languages_join_answers(same: Same) -> None:
+    assert same(r"x \ge 2 \text{ 或 } x \le -2", r"x \le -2 \text{ or } x \ge 2") is True
+    assert same(r"x < 1 \text{且} x \ne 0", r"x < 1, x \neq 0") is True
+    assert same(r"x < 1 \text{或} x \ne 0", r"x < 1, x \neq 0") is False
+    assert same("2和4", "2, 4") is True
+    assert same(r"2 \text{ und } 4", "2, 4") is True
+    assert same(r"2 \text{ oder } 4", "2") is False
