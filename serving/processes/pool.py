@@ -31,11 +31,13 @@ EVENTS = ("started", "crashed", "killed", "recycled", "failed")
 """What is counted of workers: begun, dead unasked, killed as too slow, replaced in time, not to be started."""
 
 TRIES = 2
-WAITING = 64
+WAITING = 256
 """Tasks a worker that may wait here: enough for cheap ones. Others wait where work of callers who left is dropped."""
 
 CLOSED = "the workers have been closed"
-_CHUNK = 32  # tasks sent at once, at most
+# What is sent at once: as many tasks as take so long, since a busy machine takes as long to wake a thread, and no more
+# than that, since they wait for one another.
+_CHUNK_SECONDS, _CHUNK = 0.02, 256
 _BACK_OFF = 1.0  # seconds before a start is tried again
 
 
@@ -80,6 +82,7 @@ class Pool:
         self._tasks: deque[Task] = deque()
         self._processes: set[Process] = set()
         self.closed = False
+        self._seconds_a_task = _CHUNK_SECONDS  # of late; written by all seats, and any of their views will do
         try:
             first = self._start()
         except (GoneError, LateError, OSError) as error:
@@ -142,13 +145,14 @@ class Pool:
                 if process is None:
                     process, problem = self._started()
                 chunk = self._take()
-                if process is not None and chunk and not process.alive:
+                if not chunk:
+                    return
+                if process is not None and not process.alive:
                     self._lose(process, "crashed")  # while it was idle: no task's fault
                     process, problem = self._started()
                 if process is None:
-                    if chunk:
-                        self._retry(chunk, f"no worker could be started: {problem}")
-                        time.sleep(_BACK_OFF)
+                    self._retry(chunk, f"no worker could be started: {problem}")
+                    time.sleep(_BACK_OFF)
                     continue
                 process = self._run(process, chunk)
         finally:
@@ -193,7 +197,8 @@ class Pool:
             with self._changed:
                 while not self._tasks and not self.closed:
                     self._changed.wait()
-                size = min(_CHUNK, max(1, len(self._tasks) // (2 * self.size)))
+                most = min(_CHUNK, int(_CHUNK_SECONDS / self._seconds_a_task))
+                size = max(1, min(most, len(self._tasks) // self.size))
                 # What has been tried before goes alone, so that nobody else waits for it.
                 while self._tasks and len(chunk) < size and not (chunk and (self._tasks[0].tries or chunk[0].tries)):
                     task = self._tasks.popleft()
@@ -206,7 +211,7 @@ class Pool:
 
     def _run(self, process: Process, chunk: list[Task]) -> Process | None:
         """Have the tasks scored. Gives the process, or None if it is no more."""
-        seconds, at = self._program.seconds, 0
+        seconds, at, start = self._program.seconds, 0, time.monotonic()
         try:
             process.say(f"[{','.join(task.packed for task in chunk)}]", seconds)
             for task in chunk:
@@ -218,6 +223,8 @@ class Pool:
                     self._put_back(chunk[at:])
                     return None
             process.samples += sum(len(task.samples) for task in chunk)
+            took = max(1e-6, time.monotonic() - start) / len(chunk)
+            self._seconds_a_task += 0.3 * (took - self._seconds_a_task)
             grown = process.hear(seconds)["resident"] - process.about["resident"]
             if process.samples < self._recycle_after and grown < self._program.memory // 2:
                 return process
