@@ -21,7 +21,7 @@ BEGINNING = 512
 group is spread."""
 
 SLACK = 8
-"""Requests that a replica may have beyond twice the mean before prompts that are its own go to another one."""
+"""Requests that a replica may have beyond 1.25 times the mean before prompts that are its own go to another one."""
 
 # Where the forms of trainers and engines have the prompt by itself, and where it is the beginning of a whole text.
 _PROMPTS = ("prompts", "prompt", "text_1", "query", "items", "responses_create_params", "conversation_history")
@@ -76,7 +76,7 @@ def ranked(key: bytes, replicas: Mapping[Replica, int]) -> list[Replica]:
 
     The one that has the key comes first, unless it has far more to do than the others; those come last.
     """
-    most = 2 * sum(replicas.values()) / max(1, len(replicas)) + SLACK
+    most = 1.25 * sum(replicas.values()) / max(1, len(replicas)) + SLACK
     order = sorted(replicas, key=lambda replica: (_mark(key, replica), str(replica)), reverse=True)
     return sorted(order, key=lambda replica: replicas[replica] > most)
 
