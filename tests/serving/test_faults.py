@@ -161,14 +161,22 @@ def test_killed_workers_lose_nothing_and_poison_costs_itself_alone(tmp_path: Pat
     asked = texts(400, "poison a", "poison b")
     with closing(WorkerScorer(f"{tmp_path}/rewards.py:check", workers=3)) as scorer:
 
+        killed: set[int] = set()
+
         async def kill(found: Storm) -> None:
             draw = random.Random(1)
             for turn in range(5):
                 await until(lambda turn=turn: len(found.answers) > 60 * (turn + 1) and len(scorer.pids) == 3)
-                os.kill(draw.choice([*scorer.pids]), signal.SIGKILL)
+                # one that idles is still listed when it has been killed, until it is next needed
+                killed.add(victim := draw.choice(sorted({*scorer.pids} - killed)))
+                os.kill(victim, signal.SIGKILL)
 
         with serving(ServeConfig(port=0), {"s": scorer}) as url:
             found = run(storm(url, asked, meanwhile=kill))
+            assert len(killed) == 5
+            end = time.monotonic() + 60
+            while metric(url, 'guerdon_workers_total{event="crashed",scorer="s"}') < 4 + 5 and time.monotonic() < end:
+                scorer.score([Sample("p", f"more {n} {time.monotonic()}") for n in range(30)])
             assert metric(url, 'guerdon_workers_total{event="crashed",scorer="s"}') >= 4 + 5
     # The version of a file's scorer is a hash, and its score the plain checksum.
     found.answers = [(text, item, "1") for text, item, _ in found.answers]

@@ -204,7 +204,10 @@ def test_daemonic_processes_may_ask_and_leave_their_parents_workers_alone(method
 
 @linux_only
 def test_ctrl_c_ends_the_caller_and_the_worker():
-    code = SETUP + "pool.ask(ZERO, ONE, 30.0); print(*pool.processes(), flush=True); pool.ask(ONE, ONE, 60.0)"
+    # a job in the background is started with SIGINT ignored, and hands that on
+    heeds = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    code = heeds + SETUP
+    code += "pool.ask(ZERO, ONE, 30.0); print(*pool.processes(), flush=True); pool.ask(ONE, ONE, 60.0)"
     caller = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
