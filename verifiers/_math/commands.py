@@ -63,7 +63,7 @@ _HEADS_OF_FUNCTIONS = frozenset(f"\\{name}" for name in (*ONE_ARGUMENT, *MANY_AR
 @head("\\frac", "\\dfrac", "\\tfrac", "\\cfrac")
 def read_fraction(r: Reader, token: str) -> Node:
     """Numerator and denominator; of two whole literals the rational number."""
-    if r.tokens[r.at + 1] == "d" and r.integral < 0 and (derivative := _derivative(r)) is not None:
+    if r.tokens[r.at + 1] in ("d", "\\partial") and r.integral < 0 and (derivative := _derivative(r)) is not None:
         return derivative
     top = read_argument(r)
     bottom = read_argument(r)
@@ -71,15 +71,27 @@ def read_fraction(r: Reader, token: str) -> Node:
 
 
 def _derivative(r: Reader) -> Node | None:
-    r"""``\frac{dy}{dx}``, which is no y/x; None, with nothing passed, if the denominator is no differential."""
-    tokens, at = r.tokens, r.at
-    if tokens[at] != "{" or tokens[at + 3 : at + 6] != ["}", "{", "d"] or tokens[at + 7] != "}":
-        closed = tokens.index("}", at) if "}" in tokens[at : at + 12] else at
-        if tokens[closed : closed + 3] == ["}", "{", "d"] and tokens[closed + 3].isalpha():
-            raise r.unread("cannot read this derivative")
-        return None
-    r.at += 8
-    return Apply(f"d/d{tokens[at + 6]}", (symbol(tokens[at + 2]),))
+    r"""``\frac{dy}{dx}``, which is no y/x, and those of higher order; None, with nothing passed, if it is none."""
+    tokens, sign = r.tokens, r.tokens[r.at + 1]
+    of, order = _order(tokens, r.at + 2)
+    if tokens[of + 1 : of + 4] == ["}", "{", sign]:
+        end, again = _order(tokens, of + 5)
+        names = [tokens[at].removeprefix("\\") for at in (of, of + 4)]
+        if order == again and tokens[end] == "}" and all(name.isalpha() for name in names):
+            r.at = end + 1
+            mark = sign.removeprefix("\\")
+            return Apply(f"{mark}{order}/{mark}{names[1]}{order}", (symbol(names[0]),))
+    if any(tokens[at : at + 3] == ["}", "{", sign] and tokens[at + 3].isalpha() for at in range(r.at, r.at + 12)):
+        raise r.unread("cannot read this derivative")
+    return None
+
+
+def _order(tokens: list[str], at: int) -> tuple[int, str]:
+    """Behind the ``^2`` or ``^{2}`` that may stand here, and what it is."""
+    if tokens[at] != "^":
+        return at, ""
+    braced = tokens[at + 1] == "{"
+    return at + 2 + 2 * braced, f"^{tokens[at + 1 + braced]}"
 
 
 @head("\\d over d")

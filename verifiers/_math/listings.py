@@ -23,7 +23,7 @@ from guerdon.verifiers._math.judging import (
 )
 from guerdon.verifiers._math.labels import Named, named, same_named, same_names
 from guerdon.verifiers._math.measured import item_name
-from guerdon.verifiers._math.tree import Braces, Brackets, Listing, Matrix, NamedSet, Node, Relation, Sign, Symbol
+from guerdon.verifiers._math.tree import Braces, Brackets, Listing, Matrix, NamedSet, Node, Relation, Sign, Symbol, Text
 
 _Entries: TypeAlias = "list[Named]"
 
@@ -34,6 +34,8 @@ def list_rule(answer: Node, reference: Node, ask: Ask) -> Decision | None:
     answer, reference = _collection(answer), _collection(reference)
     if not (_is_several(answer) or _is_several(reference)):
         return None
+    if {_chooses(answer), _chooses(reference)} == {True, False}:
+        return unequal("list", "one of several is not all of them")
     if not same_names(*names) and isinstance(answer, Braces) and isinstance(reference, Braces):
         return unequal("names", "sets of other names")
     if _is_set_of_a_set(answer) != _is_set_of_a_set(reference):
@@ -50,6 +52,14 @@ def list_rule(answer: Node, reference: Node, ask: Ask) -> Decision | None:
     if ask.policy.order == "kept" and not (isinstance(answer, Braces) or isinstance(reference, Braces)):
         return in_order(a, b, ask, "list")
     return in_any_order(a, b, ask, "list")
+
+
+def _chooses(node: Node) -> bool | None:
+    """Of words and of letters of options, "A or B" is another answer than "A and B"; of values, "or" says no more."""
+    if not isinstance(node, Listing):
+        return None
+    named = all(isinstance(item, Text) or (isinstance(item, Symbol) and item.name.isupper()) for item in node.items)
+    return node.joint == "or" if named else None
 
 
 def _is_several(node: Node) -> bool:

@@ -9,7 +9,7 @@ What is ambiguous is read as mathematicians write it:
     n/2(a+b)        (n/2)(a+b): a bracket behind a literal denominator multiplies the quotient
     3 x 10^4        the letter x between two numbers is a times sign
     3.2 × 10^-4     one number, if its mantissa is a literal
-    2 3, x2         nothing: a number behind a number or a letter is a product in no notation; 2^a 3^b is one
+    2 3, x2         nothing: a number behind a number or a letter is a product in no notation; 2^a 3^b and n2^n are
     a + 1 (a > 2)   a statement in brackets is the condition of the whole item
 """
 
@@ -216,7 +216,7 @@ def _number(f: Factors) -> None:
         factors[:] = [_compound(f)]
     elif type(last) is Number:
         factors[-1] = _mixed(r, last)
-    elif isinstance(last, (Symbol, Constant)):
+    elif isinstance(last, (Symbol, Constant)) and r.tokens[r.at + 1] != "^":  # n2^n is a product, n2 is nothing
         raise r.unread("a number stands behind a letter")
     else:
         factors.append(read_power(r))

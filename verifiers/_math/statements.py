@@ -63,6 +63,8 @@ _UNIONS = {
     **dict.fromkeys(("\\setminus", "\\backslash", "\\smallsetminus", "\\ "), "difference"),
 }
 _RATIOS = frozenset((":", "\\colon", '"to'))
+_CURVES = frozenset(("l", "L", "ell", "C", "E", "Gamma"))
+"""What a line or a curve is called in front of its equation."""
 _LEADING = frozenset(("=", "\\approx", "\\simeq", "\\sim"))
 """What may stand in front of an answer whose left side is left out: "= 5"."""
 _MODULI = frozenset(("\\pmod", "\\bmod", "\\mod"))
@@ -190,6 +192,8 @@ def _ratio(r: Reader, first: Node) -> Node:
     while tokens[r.at] in _RATIOS:
         r.at += 1
         parts.append(read_sum(r))
+    if len(parts) == 2 and tokens[r.at] == "=" and type(first) is Symbol and first.name.partition("_")[0] in _CURVES:
+        return parts[1]  # l: y = 2x
     if any(type(part) is Text for part in parts):
         raise r.unread("a ratio of words")
     half = half_of_day(tokens[r.at])

@@ -157,3 +157,10 @@ def test_an_array_of_one_is_its_entry(same: Same) -> None:
 def test_values_of_functions_may_be_what_a_value_is_of(same: Same) -> None:
     assert same("f(0) + f(1) = 2", "2") is True
     assert same("f(0) + f(1) = 2", "3") is False
+
+
+def test_one_of_several_names_is_not_all_of_them(same: Same) -> None:
+    assert same("Alice or Bob", "Alice and Bob") is False
+    assert same("Bob, Alice", "Alice and Bob") is True
+    assert same(r"B \text{ or } D", r"B \text{ and } D") is False
+    assert same(r"x = 2 \text{ or } x = 3", r"x = 2 \text{ and } x = 3") is True

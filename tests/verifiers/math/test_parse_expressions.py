@@ -142,6 +142,10 @@ TREES: list[tuple[str, Node]] = [
     ("C_{2n}^{n}", call("binomial", times(n(2), m), m)), ("C_{n+1}^2", call("binomial", plus(m, n(1)), n(2))),
     (r"\mathrm{C}_{m+n}^{n}", call("binomial", plus(Symbol("m"), m), m)), ("C_p^2", Power(Symbol("C_p"), n(2))),
     ("C_1^2", Power(Symbol("C_1"), n(2))), ("C_{max}^2", Power(Symbol("C_max"), n(2))),
+    ("n2^n", times(m, Power(n(2), m))), (r"\frac{dy}{dx}", Apply("d/dx", (Symbol("y"),))),
+    (r"\frac{\partial f}{\partial x}", Apply("partial/partialx", (Symbol("f"),))),
+    (r"\frac{d^2 y}{d x^2}", Apply("d^2/dx^2", (Symbol("y"),))),
+    (r"\frac{\partial^{2} u}{\partial t^{2}}", Apply("partial^2/partialt^2", (Symbol("u"),))),
     ("{}_5C_2", call("binomial", n(5), n(2))), ("5C2", call("binomial", n(5), n(2))),
     ("P(n,k)", call("permutations", m, k)), ("P_5^2", call("permutations", n(5), n(2))),
     # both signs
@@ -162,9 +166,9 @@ TREES: list[tuple[str, Node]] = [
 ]  # fmt: skip
 
 UNREAD = [
-    r"\frac{d^2y}{dx^2}", r"\int x", r"\sum_{k=1} k", r"\forall x", r"\lim x", "x [ x + 1", "(3-9) (5-15", "|x",
+    r"\frac{d^2y}{dx^3}", r"\int x", r"\sum_{k=1} k", r"\forall x", r"\lim x", "x [ x + 1", "(3-9) (5-15", "|x",
     r"\sin", "x^", "^2",
-    r"\sin(1,2)", r"\gcd 4", r"\lfloor x \rceil", r"\frac{\partial f}{\partial x}", r"x \Rightarrow y", "f(", "f()",
+    r"\sin(1,2)", r"\gcd 4", r"\lfloor x \rceil", r"\frac{\partial (fg)}{\partial x}", r"x \Rightarrow y", "f(", "f()",
     r"\unknown{x}", "x @ y",
 ]  # fmt: skip
 
