@@ -73,7 +73,9 @@ def litserve(folder: str, port: int) -> None:
             return {"rewards": [output]}
 
     api = Api(max_batch_size=32, batch_timeout=0.01, api_path="/get_reward")
-    litserve.LitServer(api, accelerator="cpu", timeout=600).run(port=port, log_level="error", generate_client_file=False)
+    litserve.LitServer(api, accelerator="cpu", timeout=600).run(
+        port=port, log_level="error", generate_client_file=False
+    )
 
 
 def ray(folder: str, port: int) -> None:

@@ -40,13 +40,21 @@ ENVIRONMENT = {
 }
 SHAPES = {shape.name: shape for shape in (workload.LONG, workload.SHORT, workload.SHARED)}
 # clients -> how many groups of how many responses
-AMOUNTS = {1: (3, 8), 8: (16, 8), 64: (64, 2)}
+AMOUNTS = {1: (3, 8), 8: (8, 8), 64: (64, 2)}
 MORE_WHEN_SHORT = 6
 
 
 def commands(python: str, peers_python: str, folder: Path) -> dict[str, tuple[list[str], str, Any]]:
     """Name -> what starts it (the port comes last), its path, how a group is sent."""
-    guerdon = [str(Path(python).parent / "guerdon"), "serve", "--scorer", f"m={folder}", "--cache-entries", "0", "--port"]
+    guerdon = [
+        str(Path(python).parent / "guerdon"),
+        "serve",
+        "--scorer",
+        f"m={folder}",
+        "--cache-entries",
+        "0",
+        "--port",
+    ]
     peer = [peers_python, str(HERE / "peers.py")]
     infinity = [
         str(Path(peers_python).parent / "infinity_emb"), "v2", "--model-id", str(folder), "--served-model-name", "m",
