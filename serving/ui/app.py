@@ -82,6 +82,7 @@ def mount(app: FastAPI, config: ServeConfig, engine: Engine, metrics: Metrics) -
         theme=theme.theme(),
         css=theme.css(),
         js=theme.script(),
+        head='<link rel="icon" href="data:,">',  # or browsers ask the API for one
     )
     mounted: Any = app.router.routes[-1]
     mounted.app = Gate(mounted.app, tokens, path=PATH, host=config.host)

@@ -27,7 +27,7 @@ HATCH = (
 """What fills the bars of wrong responses; once a page."""
 
 SHAPES = (("circle", "series1", "curve1"), ("square", "series2", "curve2"), ("diamond", "series3", "curve3"))
-ROW, NAME = 24, 170
+ROW, NAME = 24, 210
 
 
 def spread(edges: Sequence[float], right: Sequence[int], wrong: Sequence[int]) -> str:
@@ -115,7 +115,7 @@ def subsets(rows: Sequence[tuple[str, Estimate, Estimate]], *, scale: tuple[floa
         plot.tick(step * i, f"{step * i:.{digits_of(step)}f}")
     for place, (name, average, accuracy) in enumerate(rows):
         y = TOP + 18 + ROW * (place + 0.5)
-        plot.text(NAME - 8, y + 4, f"{shorten(name, 20)} ({average.n:,})", "label", "end", title=name)
+        plot.text(NAME - 8, y + 4, f"{shorten(name, 22)} ({average.n:,})", "label", "end", title=name)
         for what, figure, shape, css, aside in (
             ("mean score", average, "square", "series2", 4.0),
             ("accuracy", accuracy, "circle", "series1", -4.0),

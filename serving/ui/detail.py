@@ -55,9 +55,10 @@ def sample_text(row: Row, rows: Sequence[Row], *, marked: bool = True) -> str:
     lines = size.count("\n") + 1
     extent = f"{len(size):,} characters, {lines:,} {'line' if lines == 1 else 'lines'}"
     reference = "" if row.reference is None else f"<h4>Reference</h4><div class='box'>{_plain(row.reference)}</div>"
+    box = f'<div class="box long" tabindex="0">{response}</div>'
     return (
         f'<h4>Prompt</h4><div class="box short">{text.messages(row.prompt or "")}</div>'
-        f'<h4>Response <span class="soft">{extent}</span></h4><div class="box long" tabindex="0">{response}</div>{reference}'
+        f'<h4>Response <span class="soft">{extent}</span></h4>{box}{reference}'
     )
 
 

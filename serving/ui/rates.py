@@ -93,7 +93,7 @@ def _needed(audit: Audit, keys: Sequence[str]) -> dict[str, str]:
 
 def _need(need: Any) -> str:
     if need.labels is None:
-        return f"<span title='all labels there can be give ± {need.half_width:.3f}'>all are too few</span>"
+        return f"<span title='all labels there can be give ± {need.half_width:.3f}: score more'>&gt; all</span>"
     return f"{need.labels:,}" if need.labels else "reached"
 
 

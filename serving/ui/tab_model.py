@@ -22,9 +22,11 @@ START = text.notice("Choose a scorer and measure.", "A truth (labels, a column, 
 def build(shared: Shared, tab: Any, root: Any) -> None:
     scorers = list(shared.source.scorers())
     with gr.Row(elem_classes="filters"):
-        scorer = gr.Dropdown(scorers, value=scorers[0] if scorers else None, label="Scorer", min_width=140)
+        scorer = gr.Dropdown(
+            scorers, value=scorers[0] if scorers else None, label="Scorer", min_width=140, elem_id="model-scorer"
+        )
         truth = gr.Dropdown([NO_TRUTH], value=NO_TRUTH, label="Truth", min_width=200, elem_id="model-truth")
-        split = gr.Dropdown([NO_SPLIT], value=NO_SPLIT, label="Subsets by", min_width=160)
+        split = gr.Dropdown([NO_SPLIT], value=NO_SPLIT, label="Subsets by", min_width=160, elem_id="model-split")
         go = gr.Button("Measure", variant="primary", size="sm", min_width=100, elem_id="model-go")
     found = gr.HTML(START, elem_id="model-found")
 

@@ -15,7 +15,7 @@ from guerdon.serving.ui.source import Page, Source, middle_of
 ANY = "any"
 """What a choice says that asks nothing."""
 
-EXCERPT = 110  # characters of a response in the table
+EXCERPT = 80  # characters of an answer, or of the end of a response, in the table
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def rows(source: Source, found: Page) -> str:
             if source.newest()
             else "The store is empty so far. What the server answers appears here; press Refresh.",
         )
-    head = ("sample", "scorer", "value", "status", "group", "step", "response", "reason")
+    head = ("sample", "scorer", "value", "status", "group", "step", "answer", "reason")
     scales = {version.id: version.scale for version in source.versions()}
     body = "".join(_row(row, scales.get(row.version_id, "real")) for row in found.rows)
     columns = "".join(f'<th class="c-{name}">{name}</th>' for name in head)
@@ -128,6 +128,8 @@ def rows(source: Source, found: Page) -> str:
 def _row(row: Row, scale: str) -> str:
     response = text_of(row.response) if row.response is not None else ""
     shown = text.tail(response, EXCERPT) if row.has_texts else '<span class="soft">not kept</span>'
+    if (answer := row.details.get("answer")) is not None:  # what a verifier found says more than a response's end
+        shown = text.word(answer, EXCERPT)
     value = text.verdict(row.value, scale) if row.value is not None else '<span class="soft">–</span>'
     cells = (
         ("sample", text.word(row.name or f"{row.request[:8]}/{row.item}", 26)),
@@ -136,7 +138,7 @@ def _row(row: Row, scale: str) -> str:
         ("status", text.badge(row.status)),
         ("group", text.word(row.group or "", 18)),
         ("step", "" if row.step is None else f"{row.step}"),
-        ("response", f'<bdi dir="auto">{shown}</bdi>'),
+        ("answer", f'<bdi dir="auto">{shown}</bdi>'),
         ("reason", f'<bdi dir="auto">{text.word(row.reason, 80)}</bdi>'),
     )
     body = "".join(f'<td class="c-{name}">{cell}</td>' for name, cell in cells)

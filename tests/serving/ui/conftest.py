@@ -1,4 +1,4 @@
-"""A small file of samples with scores, hostile ones among them, as a store; what the tabs need; a server with the UI."""
+"""A small file of samples with scores, hostile ones among them, as a store; and a server with the UI over it."""
 
 from __future__ import annotations
 

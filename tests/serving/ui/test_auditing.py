@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,8 +27,8 @@ BY = {"scorer": "numeric", "stratum": ""}
 
 
 @pytest.fixture
-def desk(source: Source, tmp_path: Path) -> Iterator[Desk]:
-    yield Desk(source, tmp_path / "labels.jsonl")
+def desk(source: Source, tmp_path: Path) -> Desk:
+    return Desk(source, tmp_path / "labels.jsonl")
 
 
 def truth(desk: Desk, name: str) -> bool:

@@ -108,10 +108,22 @@ def test_a_name_that_was_pointed_at_loopback_is_not_ours() -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["gradio_api/upload", "gradio_api/proxy=http://outside.invalid", "gradio_api/file=/etc/passwd", "gradio_api/stream/1",
-     "gradio_api/file=/tmp/x/../../etc/passwd", "gradio_api/file/etc/passwd", "monitoring", "gradio_api/component_server",
-     "gradio_api/vibe-edit/", "gradio_api/runs", "login", "gradio_api/upload_progress"],
-)  # fmt: skip
+    [
+        "gradio_api/upload",
+        "gradio_api/upload_progress",
+        "gradio_api/proxy=http://outside.invalid",
+        "gradio_api/file=/etc/passwd",
+        "gradio_api/file=/tmp/x/../../etc/passwd",
+        "gradio_api/file=/tmp/../etc/my.rates.json",
+        "gradio_api/file/etc/passwd",
+        "gradio_api/stream/1",
+        "gradio_api/component_server",
+        "gradio_api/vibe-edit/",
+        "gradio_api/runs",
+        "monitoring",
+        "login",
+    ],
+)
 def test_what_the_ui_does_not_use_is_closed(path: str) -> None:
     (answer,) = ask(("GET", f"/ui/{path}", {}), tokens=())
     assert answer.status_code == 404, path

@@ -158,7 +158,8 @@ def test_markup_that_got_through_would_still_do_nothing(visit: Visit, ui_url: st
     page = visit.page
     page.evaluate("all => { document.querySelector('#sample').innerHTML = all.join('') }", list(hostile))
     page.evaluate(
-        "() => { const s = document.createElement('script'); s.textContent = 'window.pwned=1'; document.body.append(s) }"
+        "() => { const script = document.createElement('script'); script.textContent = 'window.pwned=1';"
+        " document.body.append(script) }"
     )
     page.evaluate("() => document.querySelectorAll('#sample a').forEach((link) => link.click())")
     page.wait_for_timeout(300)
