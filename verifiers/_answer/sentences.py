@@ -16,9 +16,9 @@ _ANNOUNCED = re.compile(
 _ANNOUNCED_WITHIN = 24
 _PROGRAM = re.compile(
     r"(?<![\\A-Za-z])(?!(?:sin|cos|tan|cot|sec|csc|log|ln|exp|sqrt|max|min|gcd|lcm|abs|floor|ceil)\()[A-Za-z_]{2,}\("
-    r"|__|\b(?:import|lambda|return|exec|eval|print)\b|[\w)\]]\.[a-z]{2,}\("
+    r"|[_^]\s?\{?\s?[A-Za-z]{2}|__|\b(?:import|lambda|return|exec|eval|print)\b|[\w)\]]\.[a-z]{2,}\("
 )
-"""Text of a program, in which nothing is said."""
+"""Words of a program or an index, which say nothing."""
 
 
 def mathematics_in(sentence: str) -> str | None:

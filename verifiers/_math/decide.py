@@ -23,6 +23,7 @@ from guerdon.verifiers._math.judging import equal, unequal
 from guerdon.verifiers._math.kinds import kind_of
 from guerdon.verifiers._math.policies import Policy
 from guerdon.verifiers._math.tree import Number, Text
+from guerdon.verifiers._math.units import CHANGES
 from guerdon.verifiers._math.writer import write
 from guerdon.verifiers._text import normal
 from guerdon.verifiers.choice import option_texts
@@ -35,6 +36,7 @@ _LIMITS = re.compile(
     re.IGNORECASE,
 )
 """Words that make another statement of the number beside them."""
+_LETTERS = re.compile("[a-z]+")
 _SAYS = re.compile(r"\b(?:is|are|was|were|be|equals|gives|get)\b|[=:]", re.IGNORECASE)
 _MANTISSA = re.compile(r"\A\s*([-+−]?\d{1,30})(?=e[-+]\d\s*\Z)")
 _ZERO = Number(Fraction(0))
@@ -109,6 +111,8 @@ def _of_sentence(answer: Compiled, text: str, reference: Compiled) -> Compiled:
     if said is None:
         return answer
     before, _, after = text.rpartition(said)
+    if not CHANGES.isdisjoint(_LETTERS.findall(after.lower())):
+        return answer  # "7 and a half" does not say 7
     closest = _SAYS.split(before)[-1]  # "below 50 is 34" says 34, and "is below 34" does not
     return answer if _LIMITS.search(f"{closest} {after}") else read(said, keep=False)
 

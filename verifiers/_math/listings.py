@@ -141,11 +141,23 @@ def _by_name(a: Sequence[Node], b: Sequence[Node], ask: Ask) -> Decision | None:
         return None
     values = [entry.values[-1] for entry in ours or theirs or ()]
     others = list(b if ours else a)
-    if len(others) == 1:
-        others = _inside(others[0]) or others
+    if len(others) == 1 and (inside := _inside(others[0])):
+        others = inside
+        if entries := _as_coordinates(ours or theirs):
+            values = [entry.values[-1] for entry in entries]
     if any(named(other).names for other in others):
         return None  # they have names too, though not each its own
     return in_order(values, others, ask, "names") if ours else in_order(others, values, ask, "names")
+
+
+def _as_coordinates(entries: _Entries) -> _Entries:
+    """y = 1, x = 2 in the order in which a point gives them: x, y. Nothing if the names are not single letters."""
+    names = [entry.names[0] for entry in entries]
+    if not all(len(entry.names) == 1 for entry in entries) or not all(
+        isinstance(name, Symbol) and len(name.name) == 1 for name in names
+    ):
+        return []
+    return sorted(entries, key=lambda entry: str(entry.names[0]))
 
 
 def _names_apart(items: Sequence[Node]) -> _Entries:

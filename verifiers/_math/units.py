@@ -150,7 +150,16 @@ that these those because since as so but except otherwise else more less fewer o
 have had will can would should could must may might however therefore hence thus while at most least about
 approximately base equals equal given such by from on into choose even odd then true false yes no
 """
-NO_UNITS = frozenset(_CLAUSES.split())
+_CHANGING = """
+half halves quarter quarters third thirds fourth fourths fifth fifths tenth tenths hundredth hundredths thousandth
+thousandths hundred thousand million billion dozen tens hundreds thousands plus minus over to through till until
+squared cubed doubled tripled halved factorial root roots power powers mod modulo divided multiplied times point
+negative positive reciprocal inverse opposite complement versus vs not never no nope nor unknown wrong incorrect false
+maybe perhaps possibly probably ish below above under shy
+"""
+CHANGES = frozenset(_CHANGING.split())
+"""Words that make another number, or another statement, of the number before them."""
+NO_UNITS = frozenset(_CLAUSES.split()) | CHANGES
 """Words that change the number before them or begin a clause."""
 _MOST_WORDS = 6
 

@@ -164,3 +164,10 @@ def test_one_of_several_names_is_not_all_of_them(same: Same) -> None:
     assert same("Bob, Alice", "Alice and Bob") is True
     assert same(r"B \text{ or } D", r"B \text{ and } D") is False
     assert same(r"x = 2 \text{ or } x = 3", r"x = 2 \text{ and } x = 3") is True
+
+
+def test_coordinates_have_their_places_by_their_letters(same: Same) -> None:
+    assert same("y = 2, x = 1", "(1, 2)") is True
+    assert same("y = 1, x = 2", "(1, 2)") is False
+    assert same("(y, x) = (1, 2)", "(1, 2)") is False
+    assert same("c = 3, a = 1, b = 2", "(1, 2, 3)") is True

@@ -261,3 +261,24 @@ def test_a_mantissa_without_a_point_may_stand_before_eulers_number_or_a_power_of
 def test_an_answer_with_unknowns_does_not_leave_the_batch(answer: str) -> None:
     score = verify(rf"\boxed{{{answer}}}", "12")
     assert (score.value, score.status) == (0, "ok")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "and a half", "wrong", "maybe", "factorial", "tenths", "times", "plus", "doubled", "tripled", "point 5",
+        "below", "negative", "th root", "to 9", "through 9", "modulo", "never", "reciprocal",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("form", ["7 {}", r"7 \text{{ {}}}"])
+def test_words_that_make_another_number_are_no_units(words: str, form: str) -> None:
+    assert verify(rf"\boxed{{{form.format(words)}}}", "7").value == 0
+
+
+@pytest.mark.parametrize("words", ["apples", "ways", "slices of pizza", "people in the room", "years old"])
+def test_words_that_only_say_what_is_counted_are_units(words: str) -> None:
+    assert verify(rf"\boxed{{7 \text{{ {words}}}}}", "7").value == 1
+
+
+def test_a_word_in_an_index_says_nothing() -> None:
+    assert verify(r"\boxed{7_{old}}", "7").value == 0
