@@ -15,7 +15,7 @@ EXAMPLES = console.examples(
     "$ guerdon serve --config serve.toml",
     "$ GUERDON_TOKEN=... guerdon serve --host 0.0.0.0 --scorer helpful=runs/helpful",
     "$ guerdon serve --scorer helpful=runs/helpful --store scores.db --store-text",
-    "$ guerdon serve --scorer math --store scores.db --store-text --ui   # and open /ui in a browser",
+    "$ guerdon serve --scorer math=math --store scores.db --store-text --ui   # and open /ui in a browser",
     "$ GUERDON_ADMIN_TOKEN=... guerdon serve --scorer helpful=runs/helpful --swap-dir runs",
     'The file has the same names:  port = 8008, and a table [scorers] with  math = "numeric".',
     "Ctrl-C answers what was accepted, then ends with 0.",

@@ -122,7 +122,8 @@ def group(
     after_advantages = None if after is None else normalise(after, ids, trainer)
     sentence = note
     if after is not None and not all(math.isnan(a) or math.isnan(b) for a, b in zip(raw, after, strict=True)):
-        sentence = effect(raw, after, ids, trainer, strata=keys, warn=False).sentence()
+        strata = keys if len(set(keys)) > 1 else None
+        sentence = effect(raw, after, ids, trainer, strata=strata, warn=False).sentence()
     order = sorted(range(len(raw)), key=lambda i: -math.inf if math.isnan(raw[i]) else raw[i], reverse=True)
     rows = [
         [

@@ -114,7 +114,7 @@ def test_a_name_that_was_pointed_at_loopback_is_not_ours() -> None:
         "gradio_api/proxy=http://outside.invalid",
         "gradio_api/file=/etc/passwd",
         "gradio_api/file=/tmp/x/../../etc/passwd",
-        "gradio_api/file=/tmp/../etc/my.rates.json",
+        "gradio_api/file=/tmp/%2e%2e/etc/my.rates.json",
         "gradio_api/file/etc/passwd",
         "gradio_api/stream/1",
         "gradio_api/component_server",

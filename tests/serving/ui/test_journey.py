@@ -127,6 +127,23 @@ def test_from_the_first_page_to_the_exported_rates(visit: Visit, ui_url: str, tm
     assert visit.errors == []
 
 
+def test_a_browser_logs_in_with_the_token(browser: Any, database: Path, tmp_path: Path) -> None:
+    from guerdon.serving.config import ServeConfig
+    from guerdon.serving.server import serving
+
+    config = ServeConfig(port=0, token="secret", ui=True, ui_store=str(database), ui_labels=str(tmp_path / "labels"))
+    with serving(config, {}) as url:
+        context = browser.new_context()
+        page = context.new_page()
+        page.set_default_timeout(WAIT)
+        page.goto(f"{url}/ui/")
+        for token, found in (("guess", ".problem"), ("secret", "tr[data-row]")):
+            page.fill("input[name=token]", token)
+            page.click("button")
+            page.wait_for_selector(found)
+        context.close()
+
+
 def test_no_text_of_a_model_runs_or_loads_anything(visit: Visit, ui_url: str, hostile: tuple[str, ...]) -> None:
     page = visit.page
     visit.choose("f-scorer", "helpful")
