@@ -75,6 +75,7 @@ class Generation:
         self.provenance: Mapping[str, Any] = about(scorer, config.scores, source)
         self.prepares = isinstance(scorer, BatchScorer)
         self.takes_tasks = isinstance(scorer, WorkerScorer)
+        self.packs = bool(getattr(scorer, "packs", False))
         self.shares = bool(getattr(scorer, "share_prompts", False)) and config.scores == "fast"
         # A server behind us remembers for itself, and may change its version unasked.
         self._entries = 0 if getattr(scorer, "remote", False) else config.cache_entries
@@ -86,8 +87,7 @@ class Generation:
             budget = config.max_batch_tokens or own
             # One sequence a forward gives the same bits in any company; on a CPU it costs nothing from 128 tokens on.
             budget = 1 if config.scores == "exact" else budget
-            padded = not getattr(scorer, "packs", False)
-            self.batcher = ByLength(budget, join=_trees if self.shares else None, padded=padded)
+            self.batcher = ByLength(budget, join=_trees if self.shares else None, padded=not self.packs)
             if (
                 config.sweep_seconds
                 and config.scores == "fast"
@@ -382,7 +382,8 @@ class Lane:
         costs = [unit.cost for unit in batch]
         if shares:
             costs = [cost for _, cost in _trees(batch, 1 << 60)]
-        self._metrics.forward(self.name, sum(unit.cost for unit in batch), sum(costs), max(costs) * len(costs))
+        padded = sum(costs) if batch[0].generation.packs else max(costs) * len(costs)
+        self._metrics.forward(self.name, sum(unit.cost for unit in batch), sum(costs), padded)
 
     def _note_rate(self, tokens: float, seconds: float) -> None:
         """How fast work goes of late, in the estimated tokens that admission counts."""

@@ -30,6 +30,7 @@ COMMANDS = [
     "train", "evaluate", "score", "serve", "replay", "verify", "calibrate", "debias", "demo", "doctor",
 ]  # fmt: skip
 GROUPS = ["audit"]  # commands of commands
+PAGES = ["ui"]  # for eyes, without --json
 runner = CliRunner()
 
 REWARDS = """
@@ -86,7 +87,7 @@ def test_version_is_the_packages() -> None:
 
 def test_help_names_every_command() -> None:
     text = runner.invoke(app, ["--help"]).stdout
-    assert all(re.search(rf"\b{name}\b", text) for name in [*COMMANDS, *GROUPS])
+    assert all(re.search(rf"\b{name}\b", text) for name in [*COMMANDS, *GROUPS, *PAGES])
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -106,9 +106,7 @@ async def waits(engine: Engine, *requests: Coroutine[Any, Any, T]) -> list[async
 
 def counted(engine: Engine, name: str) -> float:
     return sum(
-        float(line.rsplit(" ", 1)[1])
-        for line in engine._metrics.text().decode().splitlines()
-        if line.startswith(name)
+        float(line.rsplit(" ", 1)[1]) for line in engine._metrics.text().decode().splitlines() if line.startswith(name)
     )
 
 
