@@ -89,12 +89,6 @@ _POWER_OF_UNIT = re.compile(r"(.+?) ?\^ ?\{?([23])\}?")
 _UNIT_WORD = re.compile(r"[^\W\d_]+(?:['’/.-][^\W\d_]+)?")
 
 
-AGREEING_DIGITS = 12
-AGREEING_SHARE = Fraction(1, 2 * 10**AGREEING_DIGITS)
-"""A decimal of at least 12 significant digits stands for every number that it differs from by no more than this share
-of the larger one, since that is how a program prints 1/12."""
-
-
 class _UnreadError(Exception):
     """The text is no number. Never leaves this module."""
 

@@ -1,4 +1,4 @@
-"""The bare model on a workload (groups as JSON on standard input): the least processor time that scoring it can take."""
+"""The bare model on a workload (groups as JSON on standard input): the least processor time that it can take."""
 
 from __future__ import annotations
 

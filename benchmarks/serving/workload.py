@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-WORDS = (
+_TEXT = (
     "time year people way day man thing woman life child world school state family student group country problem hand "
     "part place case week company system program question work government number night point home water room mother "
     "area money story fact month lot right study book eye job word business issue side kind head house service friend "
     "father power hour game line end member law car city community name president team minute idea kid body information"
-).split()
+)
+WORDS = _TEXT.split()
 
 
 @dataclass(frozen=True, slots=True)

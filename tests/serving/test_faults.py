@@ -160,7 +160,6 @@ def test_killed_workers_lose_nothing_and_poison_costs_itself_alone(tmp_path: Pat
     (tmp_path / "rewards.py").write_text(WORKER)
     asked = texts(400, "poison a", "poison b")
     with closing(WorkerScorer(f"{tmp_path}/rewards.py:check", workers=3)) as scorer:
-
         killed: set[int] = set()
 
         async def kill(found: Storm) -> None:
