@@ -16,7 +16,7 @@ from guerdon.verifiers._math.decision import CannotTellError, ValueFailureError
 from guerdon.verifiers._math.exact import power as exact_power
 from guerdon.verifiers._math.size import check_bits
 from guerdon.verifiers._math.structure import substitute
-from guerdon.verifiers._math.tree import Binder, Constant, Node, Number, Power, Product, Sum, Symbol
+from guerdon.verifiers._math.tree import Binder, Constant, Node, Number, Power, Product, Sum, Symbol, children
 
 MAX_NODES = 5_000
 MAX_FACTORED = 10**6
@@ -160,12 +160,29 @@ def _scaled(coefficient: Fraction, rest: Node) -> Node:
 
 
 def _multiply(factors: Iterable[Node]) -> Node:
-    ordered = tuple(sorted(factors, key=repr))
+    ordered = tuple(sorted(factors, key=_key))
     return _ONE if not ordered else ordered[0] if len(ordered) == 1 else Product(ordered)
 
 
+def _key(node: Node) -> tuple[str, ...]:
+    """What terms and factors are put in order by: a tree from the root down, its numbers in base 16, since Python
+    refuses to write more than 4,300 decimal digits."""
+    found: list[str] = []
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        inside = list(children(part))
+        waiting += reversed(inside)
+        if isinstance(part, Number):
+            found.append(f"{part.value.numerator:x}/{part.value.denominator:x}")
+        else:
+            own = (getattr(part, field.name) for field in fields(part))
+            found.append(f"{type(part).__name__} {len(inside)} {[name for name in own if isinstance(name, str)]}")
+    return tuple(found)
+
+
 def _add_up(terms: Iterable[Node]) -> Node:
-    ordered = tuple(sorted(terms, key=repr))
+    ordered = tuple(sorted(terms, key=_key))
     return _ZERO if not ordered else ordered[0] if len(ordered) == 1 else Sum(ordered)
 
 

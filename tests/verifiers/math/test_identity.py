@@ -606,3 +606,17 @@ def test_an_index_that_a_sum_binds_counts(a, b, equal):
 def test_an_unknown_function_that_does_not_cancel_is_no_number():
     assert both_ways(r"\int_0^1 f(x)\,dx", "12").equal is False
     assert both_ways(r"f(x) - f(x) + 12", "12").equal is True
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [("3^{3^{2000}}", "203^{2000}"), ("2024^{4046}", "9^{9^{9^{9}}}")],
+)
+def test_integers_too_long_to_be_printed_are_compared(a, b):
+    assert both_ways(a, b).equal is not True  # and nothing is raised
+
+
+def test_digits_in_a_base_against_a_long_integer():
+    from guerdon.verifiers.math import verify
+
+    assert verify(r"\boxed{" + "1" * 5_000 + "}", "204_5").value == 0
