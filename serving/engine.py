@@ -146,6 +146,23 @@ class Engine:
         """The job's caller has hung up."""
         job.fail(LeftError())
 
+    def check_room(self) -> None:
+        """Raise RefusedError if no scorer can take any work now: then a request need not even be read."""
+        config, ahead, reason = self._config, 0.0, ""
+        for lane in self.lanes.values():
+            seconds = lane.waiting * lane.seconds_a_token
+            if lane.waiting >= config.max_queue_tokens:
+                reason = "full"
+            elif lane.waiting and seconds > config.max_wait_seconds:
+                reason = reason or "late"
+            else:
+                return
+            ahead = max(ahead, seconds)
+        if reason:
+            seconds_to_wait = min(60, max(1, round(ahead)))
+            message = f"the server has about {ahead:.0f} s of work waiting; try again in {seconds_to_wait} s"
+            raise RefusedError(message, reason, seconds_to_wait)
+
     def _admit(self, lane: Lane, job: Job) -> None:
         """Count the job's work, or raise RefusedError. An idle lane takes a job of any size."""
         waiting, config = lane.waiting, self._config

@@ -139,6 +139,7 @@ class Front:
         dialect, kind, problems = dialects[-1], "", []
         headers: dict[str, str] = {}
         try:
+            self._engine.check_room()  # under overload reading a body costs more than refusing it
             data = await self._read(asked)
             dialect = next((each for each in dialects if each.claims(asked.path, data)), dialects[-1])
             status, body, headers = await self._answer(dialect, asked, data)

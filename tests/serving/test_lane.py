@@ -385,3 +385,23 @@ def test_work_that_cannot_be_done_in_time_is_refused_at_once() -> None:
 
     error = run(main)
     assert (error.reason, error.retry_after) == ("late", 10)
+
+
+def test_a_server_without_room_refuses_before_it_reads() -> None:
+    """With one of two scorers free, a request has to be read to know whose it is."""
+    held, free = Counting(held=True), Counting()
+    engine = Engine({"s": held, "free": free}, ServeConfig(max_queue_tokens=10), Metrics(["s", "free"]))
+
+    async def main() -> RefusedError:
+        first = asyncio.ensure_future(ask(engine, "x" * 400))
+        await entered(held)
+        engine.check_room()
+        del engine.lanes["free"]
+        with pytest.raises(RefusedError) as caught:
+            engine.check_room()
+        held.go.set()
+        await first
+        engine.check_room()
+        return caught.value
+
+    assert run(main).reason == "full"
