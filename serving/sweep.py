@@ -22,6 +22,7 @@ ROWS = (1, 4, 16, 64, 256, 1024)
 ENOUGH = 0.97
 """The budget is the smallest batch that reaches this part of the best tokens a second."""
 
+_WORTH = 12  # times the overhead that a batch holds at least, in case one lucky try made a small one look best
 _LIMITS = (8, 8192)  # of an overhead in tokens that is believed, whatever a busy machine's clock says
 
 
@@ -92,4 +93,6 @@ def _fitted(tried: Sequence[tuple[int, float]]) -> Sweep | None:
     overhead = (mean_y - slope * mean_x) / slope if slope > 0 else _LIMITS[1]
     best = max(tokens / took for tokens, took in tried)
     budget = min(tokens for tokens, took in tried if tokens / took >= ENOUGH * best)
-    return Sweep(max(budget, LENGTHS[-1]), round(min(max(overhead, _LIMITS[0]), _LIMITS[1])))
+    believed = round(min(max(overhead, _LIMITS[0]), _LIMITS[1]))
+    largest = max(tokens for tokens, _ in tried)
+    return Sweep(min(max(budget, LENGTHS[-1], _WORTH * believed), largest), believed)

@@ -10,8 +10,14 @@ All use one torch thread (OMP_NUM_THREADS=1), float32 and the same weights. One 
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
+
+try:
+    import litserve
+except ImportError:
+    litserve = None
 
 LONGEST = 2048
 
@@ -50,14 +56,15 @@ def naive(folder: str, port: int) -> None:
     uvicorn.run(app, host="127.0.0.1", port=port, log_level="error")
 
 
-def litserve(folder: str, port: int) -> None:
-    import litserve
+if litserve is not None:
 
     class Api(litserve.LitAPI):  # type: ignore[misc]
-        def setup(self, device: Any) -> None:
-            self.model = Model(folder)
+        """At the top of the module, because LitServe's workers import it."""
 
-        def decode_request(self, request: Any, **_: Any) -> Any:
+        def setup(self, device: Any) -> None:
+            self.model = Model(os.environ["PEER_MODEL"])
+
+        def decode_request(self, request, **_):  # LitServe reads the annotations, as text too
             return request["query"][0]
 
         def batch(self, inputs: Any) -> Any:
@@ -72,6 +79,9 @@ def litserve(folder: str, port: int) -> None:
         def encode_response(self, output: Any, **_: Any) -> Any:
             return {"rewards": [output]}
 
+
+def lit(folder: str, port: int) -> None:
+    os.environ["PEER_MODEL"] = folder
     api = Api(max_batch_size=32, batch_timeout=0.01, api_path="/get_reward")
     litserve.LitServer(api, accelerator="cpu", timeout=600).run(
         port=port, log_level="error", generate_client_file=False
@@ -106,4 +116,4 @@ def ray(folder: str, port: int) -> None:
 
 if __name__ == "__main__":
     name, model_folder, number = sys.argv[1:4]
-    {"naive": naive, "litserve": litserve, "ray": ray}[name](model_folder, int(number))
+    {"naive": naive, "litserve": lit, "ray": ray}[name](model_folder, int(number))

@@ -72,3 +72,20 @@ def test_a_scorer_that_makes_no_ids_is_left_alone() -> None:
     machine.prepare = lambda sample: Score.unscored("too long")  # type: ignore[method-assign]
     assert sweep(machine) is None
     assert max(LENGTHS) == 128
+
+
+def test_one_lucky_try_does_not_choose_batches_that_are_mostly_overhead() -> None:
+    machine = Machine(50, 1e4)
+    run, tries = machine.run, []
+
+    def lucky(batch: Sequence[Prepared]) -> list[Score]:
+        before, scores = machine.now, run(batch)
+        tries.append(len(batch) * batch[0].cost)
+        if tries[-1] == 128:
+            machine.now = before + 1e-3  # as if a forward of 128 tokens took hardly any time
+        return scores
+
+    machine.run = lucky  # type: ignore[method-assign]
+    found = sweep(machine, seconds=1e9, clock=lambda: machine.now)
+    assert found is not None
+    assert found.budget >= 12 * found.overhead
