@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import socket
 import statistics
 import subprocess
@@ -21,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,7 @@ def started(command: Sequence[str]) -> Iterator[tuple[int, int]]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     log = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed below)
-    process = subprocess.Popen([*command, str(port)], env=ENVIRONMENT, stdout=log, stderr=log)
+    process = subprocess.Popen([*command, str(port)], env=ENVIRONMENT, stdout=log, stderr=log, start_new_session=True)
     try:
         deadline = time.monotonic() + 180
         while True:
@@ -98,10 +99,10 @@ def started(command: Sequence[str]) -> Iterator[tuple[int, int]]:
         yield port, process.pid
     finally:
         process.terminate()
-        try:
+        with suppress(subprocess.TimeoutExpired):
             process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
+        with suppress(ProcessLookupError):  # its workers too: LitServe's outlive it
+            os.killpg(process.pid, signal.SIGKILL)
         log.close()
 
 
